@@ -61,7 +61,7 @@ def _application(qapp: object) -> Callable[[], None]:
 
     Returns what frees circles of objects: as in a window's process, Python does not by itself.
     """
-    from geodp_app.views.widgets.background import collect_between_events
+    from geodp_app.views.widgets.tasks import collect_between_events
 
     free: Callable[[], None] = collect_between_events().check
     return free

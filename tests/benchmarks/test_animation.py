@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from window_driver import Kept
 
 from benchmarks.animation import Frame, Kind, animation_bytes, main
-from geodp_app.views.run import tasks
+from geodp_app.views.widgets import tasks
 from geodp_app.views.window import app as window_shot
 
 WHITE, GREEN = (255, 255, 255), (0, 158, 115)

@@ -33,8 +33,8 @@ from geodp_app.runs.process_link import ProcessLink
 from geodp_app.runs.protocol import Cancel, Prepared
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.dual.sheet_stack import SheetView
-from geodp_app.views.run import tasks
 from geodp_app.views.run.window_runs import SPEEDS
+from geodp_app.views.widgets import tasks
 from geodp_app.views.widgets.theme import apply_theme, style_sheet
 from geodp_app.views.window.main_window import MainWindow
 

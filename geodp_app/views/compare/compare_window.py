@@ -54,7 +54,6 @@ from geodp_app.views.compare.compare_views import (
     RehearsalFields,
     short_title,
 )
-from geodp_app.views.run.tasks import OneTask
 from geodp_app.views.widgets.number_fields import FieldGuard, WholeField, set_auto
 from geodp_app.views.widgets.panes import (
     Pane,
@@ -66,6 +65,7 @@ from geodp_app.views.widgets.panes import (
     show_words,
     splitter_of,
 )
+from geodp_app.views.widgets.tasks import OneTask
 from learners.cover.set_cover import Pieces
 from learners.privacy.accounting import PrivacySpent
 

@@ -20,7 +20,6 @@ from geodp_app.palette import Palette, load_palette, ramp
 from geodp_app.runs.protocol import ShadedSheet
 from geodp_app.runs.questions import Candidate, ConicQuestion
 from geodp_app.views.dual.dual_plot import SheetPlot
-from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.panes import dressed, fill
 from geodp_app.views.widgets.plotting import (
     ColourBar,
@@ -29,6 +28,7 @@ from geodp_app.views.widgets.plotting import (
     rgba_image,
     shape_path,
 )
+from geodp_app.views.widgets.tasks import Background
 from geometry.halfplane import Sheet
 from geometry.lift import Conic
 

@@ -40,8 +40,8 @@ from geodp_app.dual.sheets import (
 from geodp_app.palette import Palette, diverging_ramp, load_palette, ramp
 from geodp_app.runs.protocol import Change, ShadedSheet
 from geodp_app.views.dual.sheet_stack import SheetView
-from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.plotting import rgba_image
+from geodp_app.views.widgets.tasks import Background
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.core.selection import SheetDensities
 

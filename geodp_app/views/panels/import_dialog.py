@@ -37,9 +37,9 @@ from geodp_app.palette import Palette
 from geodp_app.runs.settings_advice import verdict
 from geodp_app.views.panels.bounds_fields import BoundsFields
 from geodp_app.views.panels.import_fields import ImportChoices, Misfits, SmallTable
-from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.number_fields import show_value
 from geodp_app.views.widgets.panes import card_column, dressed, fill, scrolled, show_words
+from geodp_app.views.widgets.tasks import Background
 from geometry.crs import LONLAT
 from geometry.grid import Bounds
 

@@ -20,7 +20,6 @@ from geodp_app.document.work import RunSettings, Work
 from geodp_app.formatting import MISSING
 from geodp_app.palette import Palette
 from geodp_app.runs.settings_advice import CARDS, THEOREMS, Answer, answer
-from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.number_fields import DecimalField, SizeField
 from geodp_app.views.widgets.panes import (
     add_field,
@@ -34,6 +33,7 @@ from geodp_app.views.widgets.panes import (
     show_words,
 )
 from geodp_app.views.widgets.plotting import ShareBar
+from geodp_app.views.widgets.tasks import Background
 
 _OTHER = (
     "This page is about set covers. Choose one as the learner among the settings, for instance "

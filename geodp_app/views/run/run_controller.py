@@ -20,7 +20,7 @@ from geodp_app.runs import protocol
 from geodp_app.runs.learner_process import main
 from geodp_app.runs.process_link import ProcessLink
 from geodp_app.runs.protocol import Job, Question, Reply, Request
-from geodp_app.views.run.tasks import ProcessOwner
+from geodp_app.views.widgets.tasks import ProcessOwner
 
 State = Literal["preparing", "ready", "selecting", "waiting", "paused", "finished", "failed"]
 

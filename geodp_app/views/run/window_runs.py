@@ -140,11 +140,12 @@ class WindowRuns(QObject):
     def spent_words(self) -> str:
         """What the runs on the examples cost together, or what their ledger says; empty if that is
         one run's own statement."""
-        if ledger := self._ledger_words(self.document.work):
+        work = self.document.work
+        if work.ledger is not None and (ledger := self._ledger_words(work)):
             return ledger
         run = None if self.current is None else self.log
         under_way = run is not None and run.charge is not None and not run.over
-        return spent_words(self.document.work.spent, under_way=under_way)
+        return spent_words(work.spent, under_way=under_way)
 
     def run_or_pause(self) -> None:
         """Run to the end, or pause after the step under way."""
@@ -394,6 +395,8 @@ class WindowRuns(QObject):
         if run is None:
             return
         run.plan = plan
+        if run.work.simulated:
+            return  # its examples are nobody's
         new = NewRun("window", run.settings.learner, plan)
         try:  # the learner draws when it is told to make a step, which it has not been
             enter(run.work, [new])

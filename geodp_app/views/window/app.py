@@ -34,8 +34,8 @@ from geodp_app.palette import load_palette
 from geodp_app.progress import COMPILING, ProgressBar
 from geodp_app.views.pictures import widget_png
 from geodp_app.views.run.window_runs import SPEEDS
-from geodp_app.views.widgets.background import collect_between_events
 from geodp_app.views.widgets.panes import ask
+from geodp_app.views.widgets.tasks import collect_between_events
 from geodp_app.views.widgets.theme import application_icon, apply_theme
 from geodp_app.views.window.main_window import MainWindow
 from geometry.files import NewFile

@@ -26,7 +26,7 @@ from geodp_app.views.compare.compare_window import CompareWindow
 from geodp_app.views.panels.dialogs import ABOUT, PRIVACY, ShortcutSheet, VertexDialog
 from geodp_app.views.pictures import write_widget
 from geodp_app.views.plane.plane_view import FaultWatch
-from geodp_app.views.run.tasks import Again
+from geodp_app.views.run.live_run import Again
 from geodp_app.views.run.timeline import Course
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.number_fields import FieldGuard

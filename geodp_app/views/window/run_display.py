@@ -24,7 +24,7 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import aim_words, odds_words, published_words, summary, why
 from geodp_app.views.dual.dual_display import DualDisplay, DualQuestions, published_pieces
 from geodp_app.views.plane.examples_layer import ExampleKinds
-from geodp_app.views.run.tasks import Again
+from geodp_app.views.run.live_run import Again
 from geodp_app.views.run.timeline import Course
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.window.layout import WindowViews

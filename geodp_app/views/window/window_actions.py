@@ -26,7 +26,7 @@ from geodp_app.document.sampling import place_target
 from geodp_app.drawing.editor import TOOLS, Editor
 from geodp_app.dual.sheets import ShadeMode
 from geodp_app.palette import Palette
-from geodp_app.views.run.tasks import Again
+from geodp_app.views.run.live_run import Again
 from geodp_app.views.run.window_runs import FIRST_SPEED
 from geodp_app.views.widgets.panes import dressed, tool_button
 from geodp_app.views.widgets.plotting import aspect_ratio, cosmetic, shape_path, tinted

@@ -32,8 +32,8 @@ from geodp_app.palette import Palette
 from geodp_app.views.panels.dialogs import LedgerDialog
 from geodp_app.views.panels.import_dialog import ImportDialog
 from geodp_app.views.run.window_runs import WindowRuns
-from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.panes import ask
+from geodp_app.views.widgets.tasks import Background
 from geometry.geojson import GeoJSONError
 from geometry.gis_files import LAYER_ENDINGS, SeveralLayersError
 from geometry.grid import BoundsError
@@ -53,6 +53,8 @@ _POINTS = " ".join(
     f"*{ending}" for ending in sorted({*TEXT_ENDINGS, *LAYER_ENDINGS, ".parquet"} - {".gdb"})
 )
 _IMPORT = f"Examples ({_POINTS} {' '.join(f'*{ending}' for ending in sorted(MAP_ENDINGS))})"
+#: Said before there is a run.
+_WAITS = f"Export waits for a run ({key('run')}): nothing is learned yet"
 #: Bytes of a file that is read before anything is shown: some tens of milliseconds.
 SMALL = 1 << 20
 _PROBLEMS = (InputError, GeoJSONError, BoundsError, PictureError, OSError, MemoryError)
@@ -241,7 +243,7 @@ class WindowFiles(QObject):
         """Why there is nothing to export yet; empty if there is."""
         log = self.runs.current
         if log is None:
-            return f"Export waits for a run ({key('run')}): nothing is learned yet"
+            return _WAITS
         if log.release is None:
             return "Export waits for the end of the run: nothing is released before"
         return ""

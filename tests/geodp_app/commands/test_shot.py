@@ -22,7 +22,7 @@ from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.session import save_session
 from geodp_app.progress import COMPILING
-from geodp_app.views.run import tasks
+from geodp_app.views.widgets import tasks
 from geodp_app.views.window import app as window_shot
 
 #: Runs `geodp shot` in the test's folder; returns its exit code and what it said.

@@ -13,7 +13,7 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs import task_process
 from geodp_app.runs.protocol import Job
 from geodp_app.runs.task_process import AgainJob, make_again, run_again
-from geodp_app.views.run import tasks
+from geodp_app.views.run import live_run
 from geodp_app.views.window.main_window import MainWindow
 
 TARGET = Drawing(256, (Shape(((40, 40), (200, 40), (200, 150), (40, 150))),))
@@ -77,7 +77,7 @@ def test_what_cannot_run_is_told_in_a_line(replies: type[Pipe]) -> None:
 
 @pytest.fixture
 def window(lasting: Lasting, monkeypatch: pytest.MonkeyPatch) -> MainWindow:
-    monkeypatch.setattr(tasks, "TIMES", 3)
+    monkeypatch.setattr(live_run, "TIMES", 3)
     return lasting.drawn(TARGET, 1_000, learner="tiles", tiles=2, epsilon=2.0)
 
 

@@ -331,7 +331,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMainWindow, QWidget
 from geodp_app.runs.task_process import again
 from geodp_app.views.window.app import make_application
-from geodp_app.views.run import run_controller, tasks
+from geodp_app.views.run import run_controller
+from geodp_app.views.widgets import tasks
 
 class Talker:
     # a link whose process says a lot, and still does so for a while when it is ended

@@ -42,8 +42,8 @@ from geodp_app.runs.protocol import (
     Stepped,
     Stopped,
 )
-from geodp_app.views.run import tasks
 from geodp_app.views.run.run_controller import RunController, State
+from geodp_app.views.widgets import tasks
 
 STEPS = 3
 

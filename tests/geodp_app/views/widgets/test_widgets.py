@@ -28,7 +28,6 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from geodp_app.views.dual.dual_controls import DualControls
-from geodp_app.views.widgets.background import Background, collect_between_events
 from geodp_app.views.widgets.number_fields import (
     DecimalField,
     FieldGuard,
@@ -38,6 +37,7 @@ from geodp_app.views.widgets.number_fields import (
 )
 from geodp_app.views.widgets.panes import FoldingRow
 from geodp_app.views.widgets.plotting import Dots, cosmetic
+from geodp_app.views.widgets.tasks import Background, collect_between_events
 
 
 def test_groups_fold_when_they_do_not_fit_and_unfold_when_they_do(qtbot: QtBot) -> None:

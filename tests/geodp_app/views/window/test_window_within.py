@@ -33,7 +33,7 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
 from geodp_app.runs.run_log import RunLog
-from geodp_app.views.run import tasks
+from geodp_app.views.run import live_run
 from geodp_app.views.window import window_files
 from geodp_app.views.window.main_window import MainWindow
 
@@ -175,7 +175,7 @@ def test_a_session_keeps_the_map_and_the_run_that_it_clips(finished, tmp_path, m
 
 
 def test_the_outlines_of_twenty_runs_are_clipped_too(qtbot, window, tmp_path, monkeypatch):
-    monkeypatch.setattr(tasks, "TIMES", 2)
+    monkeypatch.setattr(live_run, "TIMES", 2)
     window.document.sample()
     action(window, "again")
     qtbot.waitUntil(lambda: not window.again.controller.busy and len(window.again.shapes) == 2)
