@@ -17,8 +17,8 @@ from geodp_app.dual.scene import Mark
 from geodp_app.dual.sheets import Window, colours, shade_scale
 from geodp_app.formatting import amount
 from geodp_app.palette import Palette, load_palette, ramp
+from geodp_app.runs.odds import Candidate, ConicQuestion
 from geodp_app.runs.protocol import ShadedSheet
-from geodp_app.runs.questions import Candidate, ConicQuestion
 from geodp_app.views.dual.dual_plot import SheetPlot
 from geodp_app.views.widgets.panes import dressed, fill
 from geodp_app.views.widgets.plotting import (

@@ -42,7 +42,7 @@ from geodp_app.dual.sheets import (
     sheet_words,
 )
 from geodp_app.palette import Palette, edge_colours
-from geodp_app.runs.questions import Candidate, WhatIf
+from geodp_app.runs.odds import Candidate, WhatIf
 from geodp_app.views.widgets.panes import FoldingRow, Themed, dressed, fill, tool_button
 from geodp_app.views.widgets.plotting import line_swatch
 from geodp_app.views.widgets.theme import icon

@@ -23,10 +23,10 @@ from PySide6.QtWidgets import QStackedWidget
 
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.dual.scene import CELLS, TileShown
+from geodp_app.runs.odds import WhatIf
 from geodp_app.runs.protocol import Answered, AsGood, Change, Question, ShadedSheet
 from geodp_app.runs.questions import (
     OneReport,
-    WhatIf,
     change_words,
     conic_question,
     report_question,

@@ -35,8 +35,8 @@ from geodp_app.dual.scene import (
 )
 from geodp_app.dual.sheets import Window, digits_for, dual_position, extent, sheet_words
 from geodp_app.palette import Palette, load_palette
+from geodp_app.runs.odds import Candidate, WhatIf
 from geodp_app.runs.protocol import Change, ShadedSheet
-from geodp_app.runs.questions import Candidate, WhatIf
 from geodp_app.views.dual.dual_controls import DualControls, DualPointer
 from geodp_app.views.dual.dual_pictures import DualPictures
 from geodp_app.views.dual.sheet_stack import SheetStack, SheetView

@@ -15,15 +15,9 @@ from finished_runs import logged
 
 from geodp import Examples, Frame
 from geodp_app.document.work import RunSettings
+from geodp_app.runs.odds import Candidate, ConicQuestion, WhatIf, centres_inside, ratio_words
 from geodp_app.runs.protocol import AsGood, ShadeQuestion
-from geodp_app.runs.questions import (
-    Candidate,
-    ConicQuestion,
-    WhatIf,
-    centres_inside,
-    ratio_words,
-    shade_question,
-)
+from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import odds_words, score_words, why
 from geometry.halfplane import HalfplaneLattice, Sheet

@@ -35,8 +35,9 @@ from geodp_app.document import targets
 from geodp_app.dual.sheets import dual_position, nearest_halfplane
 from geodp_app.formatting import count, percentage
 from geodp_app.palette import edge_colours, load_palette
+from geodp_app.runs.odds import Candidate, WhatIf
 from geodp_app.runs.protocol import Progressed
-from geodp_app.runs.questions import Candidate, WhatIf, shade_question
+from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import published_words
 from geodp_app.views.dual.sheet_stack import SheetView

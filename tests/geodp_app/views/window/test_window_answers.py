@@ -14,6 +14,7 @@ from window_driver import Lasting, action, log_of, settle
 from geodp import Examples
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.run_record import RunRecord
+from geodp_app.runs.odds import Candidate, WhatIf
 from geodp_app.runs.protocol import (
     Answered,
     AsGood,
@@ -23,7 +24,6 @@ from geodp_app.runs.protocol import (
     ShadedSheet,
     ShadeQuestion,
 )
-from geodp_app.runs.questions import Candidate, WhatIf
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.window.main_window import MainWindow
