@@ -267,14 +267,6 @@ def test_the_best_depth_is_taken_in_every_case(bench, figures):
     assert bench.forest_names(small) == ("forest", "dp-forest-6", "dp-forest-8", "dp-forest-10")
 
 
-def test_learners_stand_in_one_order_wherever_they_come_from(figures):
-    names = ["forest", "dp-forest-10", "greedy-cover", "dp-forest-8", "histogram", "tiles"]
-    findings = figures.Findings.of([row(figures, name, 0.01) for name in names])
-    assert findings.learners == [
-        "tiles", "histogram", "dp-forest-8", "dp-forest-10", "dp-forest", "greedy-cover", "forest",
-    ]  # fmt: skip
-
-
 def test_a_mean_needs_every_case(figures):
     rows = [row(figures, "tiles", 0.01), row(figures, "cover", 0.01, target="L")]
     assert figures.Findings.of(rows).mean("tiles", 100_000) is None

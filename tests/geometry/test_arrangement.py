@@ -171,23 +171,6 @@ def test_cells_are_convex_and_their_signature_is_that_of_their_centre(measure: s
             assert found == cell
 
 
-def test_the_dual_line_of_a_corner_has_a_cell_without_area() -> None:
-    """(d, 0) is on the lines v = 0: in the part v >= u they are the border and nothing more."""
-    lattice = HalfplaneLattice(3, "chord", 2)
-    arrangement = arrange(lattice, Sheet.FLAT_ABOVE, [(3, 0)])
-    border = [cell for cell in arrangement.cells if area(cell.vertices) == 0]
-    assert [(cell.part, cell.inside) for cell in border] == [(0, 1)]
-    assert border[0].lattice_points.count == (3 << 2) + 1
-    assert all(side((0, 1, 0), vertex) == 0 for vertex in border[0].vertices)
-
-
-def test_repeated_examples_share_a_line() -> None:
-    """The arrangement depends on the set of examples only."""
-    lattice = HalfplaneLattice(9)
-    once = arrange(lattice, Sheet.STEEP_RIGHT, [(1, 2), (5, 5)])
-    assert arrange(lattice, Sheet.STEEP_RIGHT, [(5, 5), (1, 2), (5, 5)]) == once
-
-
 def test_clipping_a_square() -> None:
     """By a diagonal, by a side that keeps it, by one that touches a corner, by one beyond."""
     square = ((0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))

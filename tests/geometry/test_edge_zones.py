@@ -97,7 +97,8 @@ def test_every_point_has_the_one_zone_of_the_definition(pieces: tuple[Piece, ...
     points = grid_points(zones.d)
     expected = [zone_by_definition(pieces, x, y) for x, y in points.tolist()]
     assert zones.find(points).tolist() == expected
-    assert len(zones) == len(pieces) * len(pieces[0])
+    edges = [(i, edge) for i, piece in enumerate(pieces) for edge in piece]
+    assert [(zone.piece, zone.edge) for zone in zones.all()] == edges
     held = np.array([zone.holds(points) for zone in zones.all()])
     boxed = np.array([zone.in_box(points) for zone in zones.all()])
     assert (held == (boxed & (np.array(expected) == np.arange(len(zones))[:, None]))).all()
@@ -190,13 +191,6 @@ def test_boxes_hold_all_points_of_their_zones(pieces: tuple[Piece, ...]) -> None
             assert zone.y0 <= y0 <= max(zone.y0 + 2, 1)
             assert min(zone.x1 - 2, zones.d - 1) <= x1 <= zone.x1
             assert min(zone.y1 - 2, zones.d - 1) <= y1 <= zone.y1
-
-
-@zoned
-def test_a_zone_names_its_edge(pieces: tuple[Piece, ...]) -> None:
-    zones = EdgeZones(pieces)
-    edges = [(i, edge) for i, piece in enumerate(pieces) for edge in piece]
-    assert [(zone.piece, zone.edge) for zone in zones.all()] == edges
 
 
 @pytest.mark.parametrize("measure", ["chord", "paper"])

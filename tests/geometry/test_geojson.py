@@ -541,15 +541,3 @@ def test_ogr_reads_every_kind_of_export_as_valid_and_of_the_same_area(tmp_path, 
     assert shape.is_valid
     assert shape.area == pytest.approx(area, rel=1e-9)
     assert shape.geom_type == WRITTEN[name].geom_type
-
-
-@pytest.mark.parametrize("place", ["unit box", "bounds", "world"])
-def test_a_strict_rewrite_keeps_the_shape(tmp_path: Path, place: str) -> None:
-    pyogrio = pytest.importorskip("pyogrio")
-    path, strict = tmp_path / "learned.geojson", tmp_path / "strict.geojson"
-    area = export(path, "triangles", place)
-    meta, _, shapes, _ = pyogrio.raw.read(path, columns=[])
-    kept = {"geometry_type": meta["geometry_type"], "crs": meta["crs"], "fields": []}
-    options = {"RFC7946": "YES", "COORDINATE_PRECISION": "15"}
-    pyogrio.raw.write(strict, shapes, [], driver="GeoJSON", layer_options=options, **kept)
-    assert read_geojson(strict).geometry.area == pytest.approx(area, rel=1e-9)

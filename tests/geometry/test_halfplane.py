@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import shapely
 from any_pieces import any_halfplane, boundary, holds
 from grids import grid_points
 
@@ -224,21 +223,3 @@ def test_each_admitted_lattice_point_belongs_to_one_part(lattice: HalfplaneLatti
             closed = any(all(side(e, (u, v, 1)) >= 0 for e in part.closed) for part in parts)
             assert homes == lattice.admits(u, v)
             assert closed == lattice.admits(u, v)
-
-
-def test_the_chord_region_is_the_hexagon_with_two_notches() -> None:
-    """Heights of lines that meet the square with slope at most one; it is not convex."""
-    s = 12
-    hexagon = shapely.Polygon([(0, 0), (0, -s), (2 * s, s), (s, s), (s, 2 * s), (-s, 0)])
-    lattice = HalfplaneLattice(3, "chord", 2)
-    for u in range(lattice.low, lattice.high + 1):
-        for v in range(lattice.low, lattice.high + 1):
-            assert hexagon.covers(shapely.Point(u, v)) == lattice.admits(u, v)
-    assert hexagon.convex_hull.area > hexagon.area
-
-
-@pytest.mark.parametrize("point", [(-1, 0), (0, 5), (5, 5)])
-def test_points_off_the_grid_have_no_dual_line(point: tuple[int, int]) -> None:
-    """The message names the point."""
-    with pytest.raises(ValueError, match="outside the grid"):
-        dual_line(HalfplaneLattice(4), Sheet.FLAT_ABOVE, point)

@@ -95,14 +95,6 @@ def test_no_chord_is_farther_from_its_arc_than_stated(kind: str) -> None:
         assert away.max() <= CHORD_ERROR + 1e-9
 
 
-def test_discs_are_buffers() -> None:
-    disc = ConicLattice(64, "disc").conic(*(int(v * 1024) for v in (20.25, 30, 11.5)))
-    points = grid_points(64)
-    distance = np.array([Point(20.25, 30).distance(Point(x, y)) for x, y in points])
-    assert disc.contains(points).tolist() == (distance <= 11.5 + 1e-12).tolist()
-    assert disc.centre == (20.25, 30.0)
-
-
 def test_shapes_are_cut_to_the_square_and_valid() -> None:
     lattice = ConicLattice(16, "ellipse", 2)
     for conic in random_conics(lattice, 20, seed=8):

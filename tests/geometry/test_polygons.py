@@ -206,31 +206,6 @@ def test_a_triangle_thinner_than_doubles_is_exact_in_rationals_and_empty_as_a_sh
     assert union_shape([needle, square], 1024).area == 1024**2
 
 
-@pytest.mark.parametrize(
-    ("lines", "kind", "area", "holes"),
-    [
-        # touching halves are one, without a seam
-        (((Sheet.FLAT_ABOVE, 3, 7), (Sheet.FLAT_BELOW, 3, 7)), "Polygon", 144, 0),
-        (((Sheet.FLAT_BELOW, 2, 2), (Sheet.FLAT_ABOVE, 9, 9)), "MultiPolygon", 12 * 5, 0),
-        (
-            ((Sheet.FLAT_BELOW, 3, 3), (Sheet.FLAT_ABOVE, 9, 9),
-             (Sheet.STEEP_LEFT, 3, 3), (Sheet.STEEP_RIGHT, 9, 9)),
-            "Polygon", 144 - 36, 1,
-        ),
-        ((), "Polygon", 0, 0),
-        (((Sheet.FLAT_BELOW, 0, 0),), "Polygon", 0, 0),
-    ],
-)  # fmt: skip
-def test_halfplanes_are_united(lines: Any, kind: str, area: float, holes: int) -> None:
-    lattice = HalfplaneLattice(12)
-    shape = union_shape([(at(lattice, *line),) for line in lines], 12)
-    assert (shape.geom_type, shape.area) == (kind, area)
-    for part in shapely.get_parts(shape):
-        assert len(part.interiors) == holes
-        assert part.is_empty or part.exterior.is_ccw
-        assert not any(hole.is_ccw for hole in part.interiors)
-
-
 _STROKE = [(0, 0), (6, 0), (6, 6), (2, 6), (2, 2), (8, 2), (8, 4), (0, 4), (0, 0)]
 
 

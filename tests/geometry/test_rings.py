@@ -94,18 +94,6 @@ def test_many_edges_have_the_same_answers(turned: bool) -> None:
     assert contains_points(polygon, corners).all()
 
 
-def test_a_scribble_has_the_same_answers() -> None:
-    rng = np.random.default_rng(6)
-    ring = rng.integers(0, 1 << 20, (600, 2)).astype(float)
-    points = rng.integers(0, 1 << 20, (900, 2))
-    odd = np.zeros(len(points), dtype=bool)
-    for (a, b), (c, d) in zip(ring, np.roll(ring, -1, axis=0), strict=True):
-        spans = (points[:, 1] < b) != (points[:, 1] < d)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            odd ^= spans & (a + (points[:, 1] - b) * (c - a) / (d - b) > points[:, 0])
-    assert (held_points([[ring]], points) == odd).all()
-
-
 def star(n: int, d: int) -> np.ndarray:
     """Wedges that share a corner and nothing else."""
     angle = np.linspace(0, 2 * np.pi, 2 * n, endpoint=False)

@@ -151,12 +151,6 @@ def test_the_largest_eta_is_granted(steps: int, name: str) -> None:
     assert best * (1 - 2e-9) < account.eta < best
 
 
-def test_eta_falls_with_the_number_of_steps_and_never_below_the_set_cover_rate() -> None:
-    etas = [selection_account(1.0, 1e-6, m).eta for m in (1, 2, 4, 5, 16, 40, 60, 1000)]
-    assert etas == sorted(etas, reverse=True)
-    assert etas[-1] == etas[-2]
-
-
 @pytest.mark.parametrize(
     ("asked", "arguments", "reason"),
     [

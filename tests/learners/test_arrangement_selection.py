@@ -11,13 +11,12 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 from any_pieces import all_halfplanes
-from arrangement_laws import Outcome, arrangement_law, share
+from arrangement_laws import Outcome, arrangement_law
 from chi_square import assert_drawn_from
 from counted import counted, of_rows
 
-from geometry.arrangement import arrange
 from geometry.halfplane import HalfplaneLattice
-from learners.core.selection import Cancelled, Score, SelectionProgress, set_cover_score
+from learners.core.selection import Score, SelectionProgress, set_cover_score
 from learners.cover import arrangement_selection
 from learners.cover.arrangement_selection import (
     ArrangementSelection,
@@ -211,35 +210,6 @@ def test_select_reports_its_cells_and_mass_and_draws_a_member_of_the_class() -> 
     assert seen[-1] == chosen.progress
     again = selection.select(counted(points, labels, 3), score, 0.3, SeededRandom(1))
     assert again == chosen
-
-
-def test_cells_of_the_arrangement_share_out_the_probability() -> None:
-    """What the dual-plane view shades: the cells of all sheets by probability."""
-    lattice = HalfplaneLattice(8, "chord", 0)
-    points, labels = sample(8, 12, 3)
-    score = role_score("disjunction", 2, 3, labels)
-    law = ArrangementSelection(lattice, "halfplane").prepare(
-        counted(points, labels, lattice.d), score, 0.3
-    )
-    cells = [cell for sheet in lattice.sheets for cell in arrange(lattice, sheet, points).cells]
-    counts = [cell.lattice_points.count for cell in cells]
-    shares = [share(law, c.inside, n) for c, n in zip(cells, counts, strict=True)]
-    assert law.cells == len(cells)
-    assert 0 in counts
-    assert math.fsum(shares) == pytest.approx(1, rel=1e-12)
-
-
-def test_a_watch_can_cancel() -> None:
-    """The exception leaves the selection, and nothing is returned."""
-
-    def stop(_: SelectionProgress) -> None:
-        raise Cancelled
-
-    points, labels = sample(3, 4, 1)
-    selection = ArrangementSelection(HalfplaneLattice(3), "halfplane")
-    score = role_score("disjunction", 1, 0, labels)
-    with pytest.raises(Cancelled):
-        selection.select(counted(points, labels, 3), score, 0.3, SeededRandom(1), stop)
 
 
 def test_integer_weights_are_exponentials_to_a_relative_two_to_the_minus_60() -> None:

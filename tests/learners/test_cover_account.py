@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from decimal import Decimal, localcontext
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -183,16 +183,6 @@ def test_no_other_account_grants_more(epsilon: float, delta: float, steps: int) 
 def test_rates_at_epsilon_1(steps: int, eta: float) -> None:
     """Of the table in docs/privacy.md."""
     assert run_rate(1.0, 1e-6, steps, 0.2 / steps) == pytest.approx(eta, abs=5e-5)
-
-
-@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
-def test_eta_falls_with_steps_and_noise_and_rises_with_the_budget(epsilon, delta):
-    by_steps = [run_rate(epsilon, delta, m, 0.2 * epsilon / m) for m in (1, 2, 5, 20, 200)]
-    by_noise = [run_rate(epsilon, delta, 6, s * epsilon / 6) for s in (0.0, 0.1, 0.3, 0.6, 0.9)]
-    assert all(after < before for before, after in pairwise(by_steps))
-    assert all(after < before for before, after in pairwise(by_noise))
-    assert run_rate(1.1 * epsilon, delta, 6) > by_noise[0]
-    assert run_rate(epsilon, 2 * delta, 6) > by_noise[0]
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.01])

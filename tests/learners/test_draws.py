@@ -32,7 +32,7 @@ from geodp import Frame
 from geodp_app.files.learned_file import learned_text
 from learners import PolygonUnionLearner, PrivateExperts
 from learners.core.codec import release_from_dict, release_to_dict
-from learners.privacy.noise import discrete_laplace, discrete_laplace_array
+from learners.privacy.noise import discrete_laplace_array
 from learners.tiles.tile_choice import choice_rate, wrong_share
 
 ROOT = Path(__file__).parents[2]
@@ -235,15 +235,6 @@ def test_files_are_a_function_of_the_whole_numbers(name, monkeypatch):
     frame = Frame(made.d, None)
     again = release_from_dict(json.loads(json.dumps(release_to_dict(made))))
     assert learned_text(again, frame) == learned_text(made, frame)
-
-
-def test_noise_is_made_of_whole_numbers() -> None:
-    source = door.SeededRandom(1)
-    scale = Fraction(17, 5)
-    assert all(type(discrete_laplace(source, scale)) is int for _ in range(50))
-    for count in (0, 50):
-        drawn = discrete_laplace_array(source, scale, count)
-        assert (drawn.dtype, drawn.shape) == (np.int64, (count,))
 
 
 def mironov(outputs: np.ndarray, count: int, scale: float) -> np.ndarray:

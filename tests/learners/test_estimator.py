@@ -81,14 +81,6 @@ def test_without_a_run_there_is_nothing_to_predict(method):
         learners.QuadtreeLearner().score([[0, 0]], [0])
 
 
-def test_the_error_of_an_unfitted_learner_is_both_of_value_and_attribute():
-    assert issubclass(NotFittedError, (ValueError, AttributeError))
-    assert issubclass(NotFittedError, AttributeError)
-    error = pickle.loads(pickle.dumps(NotFittedError("call fit")))
-    assert isinstance(error, NotFittedError)
-    assert str(error) == "call fit"
-
-
 def test_a_frames_column_names_are_kept_and_asked_for_again():
     model = learners.NoisyHistogramLearner(grid=16, seed=1)
     model.fit(Frame(SQUARE, ["lon", "lat"]), INSIDE)
@@ -261,16 +253,3 @@ def test_other_labels_need_the_one_that_is_1() -> None:
     for none in (float("nan"), None):
         with pytest.raises(ValueError, match="row 1: label"):
             QuadtreeLearner(grid=8, positive="a").fit(POINTS[:2], np.array(["a", none], object))
-
-
-@pytest.mark.parametrize("pair", [(-1, 1), ("no", "yes")])
-def test_scores_of_scikit_learn_compare_what_the_examples_say(pair: tuple[object, object]) -> None:
-    metrics = pytest.importorskip("sklearn.metrics")
-    from sklearn.model_selection import cross_val_score
-
-    y = np.array(pair)[LOW.astype(int)]
-    model = QuadtreeLearner(grid=8, seed=1).fit(POINTS, y)
-    assert metrics.accuracy_score(y, model.predict(POINTS)) == model.score(POINTS, y) > 0.9
-    assert model.score(POINTS, np.where(LOW, "inside", "outside")) == model.score(POINTS, y)
-    assert metrics.f1_score(y, model.predict(POINTS), pos_label=pair[1]) > 0.9
-    assert cross_val_score(model, POINTS, y, cv=3, scoring="accuracy").min() > 0.9

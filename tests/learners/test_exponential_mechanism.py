@@ -12,30 +12,18 @@ import pytest
 from chi_square import assert_counted
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
+from tape import Tape
 
 from learners.privacy import exponential_mechanism as mechanism
 from learners.privacy.exponential_mechanism import exponential_index, private_rate, utility_loss
-from learners.privacy.randomness import RandomSource, SeededRandom
+from learners.privacy.randomness import SeededRandom
 
 DIGITS = 120
 
 
-class Tape:
-    """A source of prescribed bytes, and zeros after them."""
-
-    private = False
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.read = 0
-
-    def bytes(self, count: int) -> bytes:
-        part = self.data[self.read : self.read + count]
-        self.read += count
-        return part.ljust(count, b"\0")
-
-    def spawn(self) -> RandomSource:
-        raise NotImplementedError
+def tape_of(data: bytes) -> Tape:
+    """Zeros after what is given."""
+    return Tape(data + bytes(64))
 
 
 def cumulative(scores: list[int], rate: Fraction) -> list[tuple[int, Decimal]]:
@@ -51,7 +39,7 @@ def cumulative(scores: list[int], rate: Fraction) -> list[tuple[int, Decimal]]:
 
 def score_at(scores: list[int], rate: Fraction, u: int, bits: int) -> int:
     """The score that is drawn when the uniform number is u / 2^bits."""
-    return scores[exponential_index(Tape(u.to_bytes(bits // 8, "big")), scores, rate)]
+    return scores[exponential_index(tape_of(u.to_bytes(bits // 8, "big")), scores, rate)]
 
 
 CASES = [
@@ -128,15 +116,15 @@ def test_few_bits_are_revealed_first_and_more_only_in_doubt(monkeypatch):
     drawn = dict.fromkeys(scores, Fraction(0))
     longer = 0
     for first in range(256):
-        tape = Tape(bytes([first]))
+        tape = tape_of(bytes([first]))
         index = exponential_index(tape, scores, rate)
-        if tape.read == 1:
+        if len(tape.data) == 64:
             drawn[scores[index]] += Fraction(1, 256)
             continue
         longer += 1
         assert any(first <= 256 * p <= first + 1 for p in law)
         for second in range(256):
-            tape = Tape(bytes([first, second]))
+            tape = tape_of(bytes([first, second]))
             index = exponential_index(tape, scores, rate)
             drawn[scores[index]] += Fraction(1, 1 << 16)
     # two steps, and the end, as the sum of all weights is known within bounds as well
@@ -201,9 +189,9 @@ def test_extremes() -> None:
 
 def test_a_tail_is_reached_when_the_number_falls_there() -> None:
     """A gap of 200 nats: its weight is 2^-288, and the law holds even there."""
-    ones = Tape(b"\xff" * 32)
+    ones = tape_of(b"\xff" * 32)
     assert exponential_index(ones, [0, 200], Fraction(1)) == 1
-    ones = Tape(b"\xff" * 64)
+    ones = tape_of(b"\xff" * 64)
     assert exponential_index(ones, [0, 200], Fraction(1)) == 0
 
 

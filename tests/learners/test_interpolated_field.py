@@ -12,7 +12,7 @@ import pytest
 from counted import counted
 from heard_draws import silent_noise
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter, map_coordinates
+from scipy.ndimage import gaussian_filter
 
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 from learners.baselines import noisy_histogram
@@ -20,7 +20,6 @@ from learners.baselines.noisy_histogram import (
     KERNEL,
     SHARES,
     SHARES_PER_AXIS,
-    between_centres,
     bin_linearly,
     cell_cuts,
     fine_per_side,
@@ -147,23 +146,6 @@ def test_smoothing_is_scipys_gaussian_filter_but_for_rounded_weights(m: int) -> 
     np.testing.assert_allclose(smooth(field) / (1 << 16), expected, atol=slack)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_labels_are_those_of_scipys_filter_and_interpolation(seed: int) -> None:
-    d, m = 255, 32
-    cuts = cell_cuts(d, d + 1)
-    field = random_field(m, seed)
-    values = gaussian_filter(field.astype(float), SIGMA, mode="reflect")
-    middles = (np.arange(d + 1) + 0.5) * m / (d + 1) - 0.5
-    grid = np.meshgrid(middles, middles, indexing="ij")
-    drawn = map_coordinates(values, grid, order=1, mode="nearest")
-    inside = signs(field, d, cuts)
-    # rounded weights move the field by some parts of an example, and labels only where it is flat
-    clear = np.abs(drawn) > 0.05 * SHARES
-    np.testing.assert_array_equal(inside[clear], drawn[clear] > 0)
-    assert clear.mean() > 0.98
-    assert 0.3 < inside.mean() < 0.7
-
-
 def test_a_tie_is_labelled_0() -> None:
     cuts = cell_cuts(12, 13)
     assert not signs(np.zeros((4, 4), dtype=np.int64), 12, cuts).any()
@@ -180,18 +162,6 @@ def test_no_sum_overflows_however_many_examples_there_are(least: int) -> None:
     field[1, 1] = least * SHARES * 2
     cuts = cell_cuts(12, 13)
     np.testing.assert_array_equal(signs(field, 12, cuts), by_hand(field, 12, cuts))
-
-
-@pytest.mark.parametrize("d", [1, 12, 1024, 1 << 20])
-@pytest.mark.parametrize("per_side", [1, 2, 13, 200, 1024])
-def test_places_lie_between_the_centres_next_to_them(d: int, per_side: int) -> None:
-    doubled = np.unique(np.linspace(0, 2 * (d + 1), 50).astype(np.int64))
-    low, after = between_centres(doubled, d, per_side, 16)
-    exact = doubled * per_side / (2 * (d + 1)) - 0.5
-    np.testing.assert_allclose(low + after / 16, exact, atol=1 / 32 + 1e-9)
-    assert ((after >= 0) & (after <= 16)).all()
-    assert low.min() >= -1
-    assert low.max() <= per_side - 1
 
 
 def test_fine_cells_are_even_or_grid_points() -> None:

@@ -18,10 +18,6 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter, map_coordinates
 from tiny_samples import SAMPLES, TYPES, all_neighbours, most_moved
 
-import assets
-from geodp_app.document.sampling import draw_points
-from geometry.geojson import read_geojson
-from geometry.polygons import contains_points
 from geometry.tiling import tile_square
 from learners import NoisyHistogramLearner
 from learners.baselines import noisy_histogram
@@ -237,20 +233,6 @@ def test_what_is_released_is_scipys_interpolation_of_the_noisy_cells(seed, monke
     clear = np.abs(expected) > 0.05
     assert clear.mean() > 0.97
     np.testing.assert_array_equal(model.predict(points)[clear], expected[clear] > 0)
-
-
-def test_a_seeded_run_on_an_outline_is_as_good_as_measured() -> None:
-    target = read_geojson(assets.example_path("croatia")).on_grid(1024)
-    rng = np.random.default_rng(7)
-    points = draw_points(target, 10_000, 1024, "uniform", rng)
-    fresh = draw_points(target, 40_000, 1024, "uniform", rng)
-    labels, expected = contains_points(target, points), contains_points(target, fresh)
-    error = 1 - NoisyHistogramLearner(seed=1).fit(points, labels).score(fresh, expected)
-    plain = 1 - NoisyHistogramLearner(seed=1, smooth=False).fit(points, labels).score(
-        fresh, expected
-    )
-    assert error == pytest.approx(0.01765, abs=1e-9)
-    assert error < 0.6 * plain
 
 
 @pytest.mark.parametrize(

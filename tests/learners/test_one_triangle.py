@@ -102,25 +102,3 @@ def test_a_budget_without_counts_is_that_of_a_single_selection() -> None:
     with_counts = plan_budget(1.0, 1e-6, 1, 0.1, "add-remove", private=True)
     assert with_counts.scale is not None
     assert with_counts.eta < budget.eta == pytest.approx(run_rate(1.0, 1e-6, 1), rel=1e-6)
-
-
-def test_wrong_labels_do_not_blow_it_up() -> None:
-    """The source's score weighs what is missed against what is taken, so it takes more."""
-    rng = np.random.default_rng(2)
-    points, fresh = rng.integers(0, 65, (2, 4000, 2))
-
-    def inside(at: np.ndarray) -> np.ndarray:
-        return (at[:, 0] > 10) & (at[:, 1] > 10) & (at.sum(axis=1) < 74)
-
-    labels = inside(points) ^ (rng.random(4000) < 0.1)
-    errors = [
-        np.mean(
-            PolygonUnionLearner(k=1, grid=64, seed=1, finish=finish)
-            .fit(points, labels)
-            .predict(fresh)
-            != inside(fresh)
-        )
-        for finish in ("sharpen", "none")
-    ]
-    assert errors[0] < 0.01
-    assert errors[1] > 0.02

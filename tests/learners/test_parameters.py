@@ -104,16 +104,6 @@ def test_a_whole_number_is_one_whatever_its_type(value: Any) -> None:
     assert type(read("epsilon", float, value)) is float
 
 
-def test_a_search_over_ranges_of_numpy() -> None:
-    pytest.importorskip("sklearn")
-    from sklearn.model_selection import GridSearchCV
-
-    grid = {"epsilon": np.logspace(-3, 1, 2, dtype=np.float32), "grid": np.arange(8, 17, 8)}
-    search = GridSearchCV(geodp.QuadtreeLearner(seed=1), grid, cv=2)
-    search.fit(PLANE, PLANE.sum(axis=1) <= 7)
-    assert search.best_estimator_.release_.privacy.epsilon == 10.0
-
-
 def test_choices_and_auto_of_an_array_are_those_that_are_declared() -> None:
     model = made(
         BY_ID["cover"], k=np.array(["auto"])[0], measure=np.array(["paper"])[0]

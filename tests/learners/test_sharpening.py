@@ -351,12 +351,6 @@ def test_predictions_are_those_of_the_zones(n: int) -> None:
 
 
 @both
-def test_sharpening_removes_most_mistakes(n: int) -> None:
-    errors = [record.diagnostics.empirical_error for record in run(n)[1]]
-    assert errors[-1] < 0.5 * errors[3]
-
-
-@both
 def test_diagnostics_are_recounted_after_every_step(n: int) -> None:
     records, (points, labels) = run(n)[1], sample_of(64, n)
     release = sharpened(n)

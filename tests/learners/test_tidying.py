@@ -15,10 +15,10 @@ import pytest
 import shapely
 from any_pieces import any_halfplane
 from hypothesis import given, strategies as st
-from shapely.geometry import Polygon, box
+from shapely.geometry import box
 
-from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, area
-from geometry.polygons import clip_to_box, units
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from geometry.polygons import units
 from geometry.tiling import EdgeZones, Tile, tile_square, tiles_shape
 from learners import ConvexPolygonLearner, PolygonUnionLearner
 from learners.core.codec import release_from_dict, release_to_dict
@@ -390,26 +390,11 @@ def grid_of(tile: Tile) -> np.ndarray:
     return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
 
 
-@given(st.lists(halfplanes, max_size=4))
-def test_the_area_is_that_of_the_polygon(piece: list[Halfplane]) -> None:
-    corners = clip_to_box(piece, -1, -1, Fraction(17, 2), 8)
-    assert float(area(corners)) == pytest.approx(
-        Polygon([(x / w, y / w) for x, y, w in corners]).area if corners else 0.0
-    )
-
-
 def test_as_many_examples_are_expected_in_the_largest_speck_as_said() -> None:
     d, count, rate = 1024, 10_000, 0.75
     assert largest_speck(count, rate, d) * count * Fraction(rate) / d**2 == EXPECTED
     # noise may leave no count at all
     assert largest_speck(-3, rate, d) == largest_speck(1, rate, d)
-
-
-def test_no_more_than_a_fiftieth_of_a_tile_is_a_speck() -> None:
-    """However few examples there may be."""
-    half = Halfplane(SMALL, Sheet.FLAT_ABOVE, 4, 4)
-    step = TileStep(TILE, (half,), True)
-    assert without_speck(step, Fraction(10**9)) == step
 
 
 def test_zones_stay_as_they_are() -> None:

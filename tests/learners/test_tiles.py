@@ -159,17 +159,6 @@ def test_an_example_reaches_its_own_tile_only() -> None:
     assert [tile.holds(points[:1]).all() for tile in differing] == [True]
 
 
-# -- records and release -------------------------------------------------------------------
-
-
-def test_records_add_up_to_the_release() -> None:
-    model = PolygonUnionLearner(grid=64, seed=5)
-    records = list(model.steps(*disc(64, 4000)))
-    assert {r.steps for r in records} == {len(records)}
-    assert model.release_.tiles == tuple(r.release for r in records)
-    assert model.score(*disc(64, 4000)) > 0.98
-
-
 # -- edges ---------------------------------------------------------------------------------
 
 
@@ -179,12 +168,6 @@ def test_the_smallest_and_the_largest_grid(d: int) -> None:
     model = PolygonUnionLearner(grid=d, seed=1).fit(points, labels)
     assert model.release_.d == d
     assert model.polygons_.is_valid
-
-
-def test_all_examples_on_one_point() -> None:
-    points = np.full((1000, 2), 30)
-    model = PolygonUnionLearner(grid=64, seed=1).fit(points, np.arange(1000) < 900)
-    assert model.predict([[30, 30]]) == [1]
 
 
 @pytest.mark.parametrize(

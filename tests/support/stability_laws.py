@@ -14,10 +14,15 @@ from learners.stability.stable_queries import SparseVectorBudget
 Law = dict[tuple[object, ...], float]
 
 
-def pass_law(
-    values: tuple[int, ...], budget: SparseVectorBudget, reach: int = 300
+def law_of_tests(
+    value_after: Callable[[tuple[bool, ...]], int | None],
+    budget: SparseVectorBudget,
+    reach: int = 300,
 ) -> dict[tuple[bool, ...], float]:
-    """Probability of every sequence of passes and halts, by sums over thresholds."""
+    """Probability of every sequence of passes and halts, by sums over thresholds.
+
+    Each value may depend on what has passed so far; None ends the tests.
+    """
     thresholds = budget.margin + np.arange(-reach, reach + 1)
     threshold_law = laplace(budget.threshold_scale, reach)
     p = math.exp(-1 / float(budget.query_scale))
@@ -33,17 +38,26 @@ def pass_law(
 
     found: dict[tuple[bool, ...], float] = {}
 
-    def walk(at: int, halts: int, done: tuple[bool, ...], mass: np.ndarray) -> None:
-        if at == len(values) or halts == budget.halts:
-            found[done] = found.get(done, 0.0) + float(mass.sum())
+    def walk(done: tuple[bool, ...], mass: np.ndarray) -> None:
+        value = value_after(done)
+        if value is None or done.count(False) == budget.halts:
+            found[done] = float(mass.sum())
             return
-        passed = passes(values[at])
-        walk(at + 1, halts, (*done, True), mass * passed)
+        passed = passes(value)
+        walk((*done, True), mass * passed)
         left = float((mass * (1 - passed)).sum())
-        walk(at + 1, halts + 1, (*done, False), left * threshold_law)
+        walk((*done, False), left * threshold_law)
 
-    walk(0, 0, (), threshold_law)
+    walk((), threshold_law)
     return found
+
+
+def pass_law(
+    values: tuple[int, ...], budget: SparseVectorBudget, reach: int = 300
+) -> dict[tuple[bool, ...], float]:
+    """The same of given values, one after the other."""
+    after = dict(enumerate(values))
+    return law_of_tests(lambda done: after.get(len(done)), budget, reach)
 
 
 def query_law(values: tuple[int, ...], far: tuple[int, ...], budget: SparseVectorBudget) -> Law:

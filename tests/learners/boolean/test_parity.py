@@ -233,14 +233,6 @@ def test_runs_follow_the_enumerated_law(test_share: float) -> None:
 # -- what is promised ----------------------------------------------------------------------
 
 
-def test_fewer_blocks_are_enough_with_the_tight_constants() -> None:
-    needed = [
-        plan_parity(1.0, beta=0.1, constants=c).examples_needed(64, 0.1, 0.1)
-        for c in ("tight", "source")
-    ]
-    assert needed[0] * 4 < needed[1]
-
-
 def test_bottom_is_a_release_and_predicts_nothing() -> None:
     X, y = [[1, 0]] * 500, [0, 1] * 250
     model = PrivateParityLearner(epsilon=2.0, seed=1).fit(X, y)

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 
 import numpy as np
 import pytest
-import shapely
-from chi_square import assert_counted
 from compiled import compiled
 from conics import assert_draws_follow_the_law, law, score_of, target_of, value_of
 from counted import counted
-from grids import grid_points
 
-from geometry.geojson_write import feature_collection
-from geometry.grid import Frame
 from geometry.grid_counts import GridCounts
 from geometry.lift import ConicLattice
-from geometry.polygons import contains_points
-from learners import DiscUnionLearner
 from learners.core.selection import (
     Cancelled,
     Score,
@@ -172,16 +164,6 @@ def test_the_watch_sees_the_envelope_sink_and_can_stop_it() -> None:
     assert seen[-1].boxes > seen[0].boxes > 1
 
 
-def test_a_sample_without_examples_is_drawn_from_uniformly() -> None:
-    lattice = ConicLattice(1, "disc", 0)
-    nobody = counted(np.empty((0, 2)), np.empty(0), 1)
-    source, score = SeededRandom(3), set_cover_score("disjunction", 1, -2, 0, 0)
-    drawn = Counter(
-        ConicSelection(lattice).select(nobody, score, 1.0, source).piece for _ in range(800)
-    )
-    assert_counted(np.ones(4), np.array(list(drawn.values())), outcomes=4)
-
-
 def test_a_softened_score_moves_by_at_most_the_score() -> None:
     for rate in (1e-3, 0.4, 16.0):
         nats = [softened_nats(value, rate) for value in range(-3000, 1)]
@@ -205,40 +187,6 @@ def test_a_score_above_0_is_refused() -> None:
 def test_too_many_boxes_are_refused() -> None:
     with pytest.raises(ValueError, match="max_boxes"):
         ConicSelection(ConicLattice(4, "disc"), (1 << 22) + 1)
-
-
-def uniform(d: int, n: int, seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).integers(0, d + 1, (n, 2))
-
-
-def disc(X: np.ndarray, p: float, q: float, r: float) -> np.ndarray:
-    return (X[:, 0] - p) ** 2 + (X[:, 1] - q) ** 2 <= r * r
-
-
-def two_discs(X: np.ndarray) -> np.ndarray:
-    return disc(X, 80, 90, 55) | disc(X, 180, 170, 60)
-
-
-@pytest.fixture(scope="module")
-def fitted() -> DiscUnionLearner:
-    X = uniform(256, 20_000, seed=1)
-    return DiscUnionLearner(k=2, grid=256, seed=3).fit(X, two_discs(X))
-
-
-def test_a_disc_at_the_edge_is_recovered() -> None:
-    X, test = uniform(256, 20_000, seed=1), uniform(256, 20_000, seed=2)
-    model = DiscUnionLearner(grid=256, seed=1).fit(X, disc(X, 250, 5, 100))
-    assert model.score(test, disc(test, 250, 5, 100)) > 0.995
-
-
-def test_the_shape_is_the_hypothesis_up_to_its_chords(fitted: DiscUnionLearner) -> None:
-    shape = fitted.polygons_
-    X = grid_points(256)
-    near = shapely.distance(shape.boundary, shapely.points(X)) <= 1 / 64 + 1e-9
-    inside = contains_points(shape, X)
-    assert (inside == (fitted.predict(X) == 1))[~near].all()
-    collection = feature_collection(shape, Frame(256), member={})
-    assert collection["features"][0]["geometry"]["type"] in ("Polygon", "MultiPolygon")
 
 
 # -- points of both labels ------------------------------------------------------------------

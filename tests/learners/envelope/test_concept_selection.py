@@ -15,7 +15,6 @@ from tiny_samples import TYPES, Example, all_neighbours, most_moved
 
 from geometry.grid_counts import settle_conflicts
 from geometry.halfplane import HalfplaneLattice, Measure
-from learners.core.records import inside_piece
 from learners.envelope import race, strands
 from learners.envelope.envelope_selection import PRIOR, ConceptSelection
 from learners.envelope.target import NOTHING, Expected
@@ -171,20 +170,6 @@ def test_one_example_moves_no_probability_by_more_than_the_rate() -> None:
         return list(law(lattice, 2, rows[:, :2], rows[:, 2] == 1, rate).values())
 
     assert 0.5 * rate < most_moved(probabilities, all_neighbours(TYPES, 2)) <= rate + 1e-12
-
-
-def test_few_examples_that_a_line_divides_take_one_edge() -> None:
-    """The prior prefers few edges, and the sampler finds the dividing line."""
-    rng = np.random.default_rng(1)
-    points = rng.integers(0, 257, (3000, 2))
-    labels = points @ (2, 1) <= 300
-    selection, counts = ConceptSelection(HalfplaneLattice(256)), counted(points, labels, 256)
-    source = SeededRandom(4)
-    drawn = [selection.select(counts, 1.0, source) for _ in range(20)]
-    assert sum(len(one.piece) == 1 for one in drawn) >= 8
-    for one in drawn:
-        predicted = inside_piece(one.piece, points) == one.inside
-        assert np.count_nonzero(predicted != labels) < 20
 
 
 def test_conflicts_on_a_point_change_no_law() -> None:

@@ -17,10 +17,8 @@ from counted import counted
 from envelope_laws import (
     assert_same_law,
     factorise_everything,
-    pieces_in_boxes,
     random_examples,
     score_of,
-    strands_of_a_draw,
 )
 
 from geometry.columns import count_columns
@@ -29,7 +27,7 @@ from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners.core.records import inside_piece
 from learners.core.selection import PieceKind, Score, Selected
 from learners.envelope import envelope_selection, race, strands, trials
-from learners.envelope.boxes import NEGATIVES, POSITIVES, pack_sheets
+from learners.envelope.boxes import pack_sheets
 from learners.envelope.envelope_selection import EnvelopeSelection, RefinedSelection
 from learners.envelope.target import make_target
 from learners.privacy.randomness import RandomSource, SeededRandom
@@ -194,20 +192,3 @@ def test_a_score_far_below_the_first_bound_is_found() -> None:
         held = any_halfplane(selection.lattice, rng).contains(points)
         other = score.value(int((held & labels).sum()), int((held & ~labels).sum()))
         assert value >= other - 20
-
-
-def test_bounds_never_fall_below_a_value() -> None:
-    """After thousands of splits every box's bound is at least the value of pieces inside it."""
-    rng = np.random.default_rng(2)
-    points = rng.integers(0, 65, (2000, 2))
-    labels = (np.abs(points - 30).sum(axis=1) < 20) ^ (rng.random(2000) < 0.05)
-    selection = EnvelopeSelection(HalfplaneLattice(64), "triangle")
-    score = score_of("disjunction", 2, labels, int(labels.sum()))
-    checked = 0
-    for strand in strands_of_a_draw(selection, counted(points, labels, 64), score, 0.4):
-        for box, piece in pieces_in_boxes(strand, selection.lattice, 400, rng):
-            held = inside_piece(piece, points)
-            assert np.count_nonzero(held & labels) <= box[POSITIVES]
-            assert np.count_nonzero(held & ~labels) >= box[NEGATIVES]
-            checked += 1
-    assert checked > 200

@@ -81,12 +81,6 @@ def test_the_named_classes() -> None:
     assert by_function.concepts.astype(int).tolist() == [[0, 0, 1], [0, 1, 0]]
 
 
-def test_a_consistent_concept_is_found_where_there_is_one() -> None:
-    X = np.arange(50)
-    model = FiniteClassLearner(concepts=ThresholdClass(49)).fit(X, X >= 17)
-    assert (model.release_.index, model.diagnostics_.fewest_mistakes) == (17, 0)
-
-
 @pytest.mark.parametrize("all_zero", [True, False])
 def test_without_the_concept_of_nothing_points_are_learned_worse(all_zero: bool) -> None:
     """On 18 even points, at n = ln(1/beta) / -ln(1 - alpha) for alpha = beta = 0.1."""

@@ -174,15 +174,6 @@ def test_one_example_moves_no_probability_by_more_than_eta(lattice: Any) -> None
 # -- learners ----------------------------------------------------------------------------------
 
 
-def test_two_balls_are_learned_from_counts_as_from_rows() -> None:
-    X = np.random.default_rng(8).integers(0, 9, (20_000, 3))
-    y = (((X - 2) ** 2).sum(axis=1) <= 6) | (((X - 7) ** 2).sum(axis=1) <= 3)
-    model = BallUnionLearner(k=2, grid=8, centres=9, levels=16, seed=1)
-    release = model.fit(X, y).release_
-    assert model.score(X, y) > 0.96
-    assert model.fit_counts(counted(X, y, 8)).release_ == release
-
-
 def test_what_cannot_be_listed_is_refused_by_public_numbers() -> None:
     for model, reason in (
         (PolynomialUnionLearner(degree=3, reach=2), r"126,\d{3},\d{3} regions would be scored"),
@@ -197,25 +188,7 @@ def test_what_cannot_be_listed_is_refused_by_public_numbers() -> None:
             model.fit(X, [0])
 
 
-def test_scores_of_mistakes_are_those_of_each_member() -> None:
-    lattice = PolynomialLattice(3, 2, 2, 1, 5)
-    points, labels = cornered(3, 50, 10)
-    score = mistakes_score(int(labels.sum()))
-    sets = tuple((normal,) for normal in lattice.normals[:40])
-    found = space_selection.values_of(lattice, sets, counted(points, labels, 3), score)
-    for (normal,), values in zip(sets, found, strict=True):
-        members = [LiftedRegion(lattice, normal, int(t)) for t in lattice.levels_of(normal)]
-        assert values.tolist() == [-int((m.contains(points) != labels).sum()) for m in members]
-
-
-# -- halfspaces and simplices in three dimensions -------------------------------------------
-
-
-def cube(d: int) -> np.ndarray:
-    return np.indices((d + 1, d + 1, d + 1)).reshape(3, -1).T
-
-
-# -- the class ---------------------------------------------------------------------------------
+# -- the class of halfspaces and simplices ------------------------------------------------------
 
 
 @pytest.mark.parametrize(("reach", "count"), [(1, 26), (2, 98), (3, 290)])
@@ -231,7 +204,7 @@ def test_normals_are_primitive_and_have_all_directions(reach: int, count: int) -
 
 
 def test_levels_are_all_values_or_evenly_spaced_ones() -> None:
-    points = cube(5)
+    points = whole(5, 3)
     lattice = HalfspaceLattice3(5, 2)
     for normal in lattice.normals:
         levels = lattice.levels_of(normal).tolist()
@@ -242,7 +215,7 @@ def test_levels_are_all_values_or_evenly_spaced_ones() -> None:
     assert len(levels) == 8
     assert levels[0] == -20
     assert set(np.diff(levels)) <= {7, 8}
-    assert few.member((1, -1, 1), int(levels[0])).contains(cube(20)).all()
+    assert few.member((1, -1, 1), int(levels[0])).contains(whole(20, 3)).all()
 
 
 def test_four_normals_span_when_no_direction_leaves_them() -> None:

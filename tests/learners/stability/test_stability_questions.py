@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from chi_square import assert_drawn_from
-from noise_laws import laplace
 from numpy.typing import NDArray
-from stability_laws import Law, divided_law, worst_of_neighbours
+from stability_laws import Law, divided_law, law_of_tests, worst_of_neighbours
 
 from learners import StabilityLearner
 from learners.privacy.randomness import RandomSource, SeededRandom
@@ -59,29 +58,23 @@ def strategy(answers: tuple[int | None, ...]) -> int | None:
     return 1 if answers.count(1) % 2 else 0
 
 
-def interaction_law(
-    facts: tuple[tuple[int, int], ...], budget: SparseVectorBudget, reach: int = 150
-) -> Law:
+def interaction_law(facts: tuple[tuple[int, int], ...], budget: SparseVectorBudget) -> Law:
     """Probability of every sequence of answers, if query q has value and distance facts[q]."""
-    thresholds = budget.margin + np.arange(-reach, reach + 1)
-    fresh = laplace(budget.threshold_scale, reach)
-    noise = laplace(budget.query_scale, 4 * reach)
-    above = np.concatenate([np.cumsum(noise[::-1])[::-1], [0.0]])  # P(noise >= i - 4 reach)
-    found: Law = {}
 
-    def walk(answers: tuple[int | None, ...], mass: NDArray[np.float64]) -> None:
-        query = strategy(answers)
-        if query is None:
-            found[answers] = found.get(answers, 0.0) + float(mass.sum())
-            return
-        value, distance = facts[query]
-        over = np.clip(thresholds - distance + 1 + 4 * reach, 0, 8 * reach + 1)
-        passed = mass * above[over]
-        walk((*answers, value), passed)
-        walk((*answers, None), float((mass - passed).sum()) * fresh)
+    def answered(passes: tuple[bool, ...]) -> tuple[int | None, ...]:
+        answers: tuple[int | None, ...] = ()
+        for passed in passes:
+            query = strategy(answers)
+            assert query is not None
+            answers = (*answers, facts[query][0] if passed else None)
+        return answers
 
-    walk((), fresh)
-    return found
+    def distance_after(passes: tuple[bool, ...]) -> int | None:
+        query = strategy(answered(passes))
+        return None if query is None else facts[query][1]
+
+    law = law_of_tests(distance_after, budget, reach=150)
+    return {answered(passes): chance for passes, chance in law.items()}
 
 
 def interact(

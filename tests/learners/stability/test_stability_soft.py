@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from chi_square import assert_drawn_from
 from numpy.typing import NDArray
-from stability_laws import exact_delta, pass_law
+from stability_laws import exact_delta, law_of_tests
 
 from benchmarks.promises.bounds import prediction_stability, uniform_stability
 from learners.privacy.noise import below_array
@@ -75,29 +75,31 @@ def soft_law(
 ) -> dict[tuple[object, ...], float]:
     """Probability of every sequence of answers, each (value, bins) or None."""
 
-    # the sequence of tests depends on their outcomes: follow every path
+    def answered(passes: tuple[bool, ...]) -> tuple[tuple[object, ...], int]:
+        """The answers so far, and how often the query that comes next has failed."""
+        answers: tuple[object, ...] = ()
+        failed = 0
+        for passed in passes:
+            counts, middles = bin_counts(columns[len(answers)], width, BINS[failed])
+            if passed:
+                answers = (*answers, (float(middles[counts.argmax()]), BINS[failed]))
+            elif failed:
+                answers = (*answers, None)
+            failed = int(not passed and not failed)
+        return answers, failed
+
+    def distance_after(passes: tuple[bool, ...]) -> int | None:
+        answers, failed = answered(passes)
+        if len(answers) == len(columns):
+            return None
+        counts, _ = bin_counts(columns[len(answers)], width, BINS[failed])
+        return int(distances(counts[None])[0])
+
     found: dict[tuple[object, ...], float] = {}
-    laws: dict[tuple[int, ...], dict[tuple[bool, ...], float]] = {}
-
-    def probability(far: tuple[int, ...], outcomes: tuple[bool, ...]) -> float:
-        if far not in laws:
-            laws[far] = pass_law(far, budget, reach=150)
-        return laws[far].get(outcomes, 0.0)
-
-    def step(at, which, far, out, outcome):  # fmt: skip
-        if out.count(False) == budget.halts or at == len(columns):
-            rest = (None,) * (len(columns) - len(outcome))
-            found[outcome + rest] = found.get(outcome + rest, 0.0) + probability(far, out)
-            return
-        counts, middles = bin_counts(columns[at], width, BINS[which])
-        distance = int(distances(counts[None])[0])
-        value = (float(middles[counts.argmax()]), BINS[which])
-        step(at + 1, 0, (*far, distance), (*out, True), (*outcome, value))
-        after = (at + 1, 0) if which else (at, 1)
-        more = (*outcome, None) if which else outcome
-        step(*after, (*far, distance), (*out, False), more)
-
-    step(0, 0, (), (), ())
+    for passes, chance in law_of_tests(distance_after, budget, reach=150).items():
+        answers, _ = answered(passes)
+        outcome = answers + (None,) * (len(columns) - len(answers))
+        found[outcome] = found.get(outcome, 0.0) + chance
     return found
 
 

@@ -22,7 +22,7 @@ from learners.finite.sample_sizes import (
     uniform_convergence_examples,
 )
 from learners.privacy.randomness import SeededRandom
-from learners.theory.pac import LabelledDistribution, check_promise, generalization_gap
+from learners.theory.pac import LabelledDistribution, check_promise
 
 ALPHA, BETA, RUNS = 0.1, 0.2, 100
 
@@ -113,11 +113,3 @@ def test_a_broken_promise_is_found() -> None:
     outcome = check_promise(run, alpha=ALPHA, beta=BETA, runs=RUNS)
     assert outcome.refuted
     assert not outcome.confirmed
-
-
-# -- generalization ------------------------------------------------------------------------
-
-
-def test_a_gap_needs_an_epsilon() -> None:
-    with pytest.raises(ValueError, match="epsilon must be positive"):
-        generalization_gap(5, 0.0, 0.1)

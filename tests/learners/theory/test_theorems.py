@@ -47,6 +47,7 @@ def test_the_number_for_an_error_gives_it_back(theorem: Theorem) -> None:
             # widths of soft labels are 1 over a whole number: 0.0938 takes as many
             assert alpha > 0.0937
             assert n_for(theorem, alpha) <= n
+        assert alpha_for(theorem, 1, BETA, EVERYTHING) is None
         # three digits: what is printed is no less than what is proved
         assert float(f"{alpha:.3g}") == alpha
 
@@ -67,11 +68,6 @@ def test_less_error_takes_more_examples(theorem: Theorem) -> None:
 
 
 @by_name
-def test_one_example_proves_nothing(theorem: Theorem) -> None:
-    assert alpha_for(theorem, 1, BETA, EVERYTHING) is None
-
-
-@by_name
 def test_what_is_missing_is_named(theorem: Theorem) -> None:
     assert set(theorem.needs) <= set(PARAMETERS)
     for name in theorem.needs:
@@ -79,11 +75,11 @@ def test_what_is_missing_is_named(theorem: Theorem) -> None:
             examples_for(theorem, 0.1, BETA, {**EVERYTHING, name: None})
 
 
-@by_name
 @pytest.mark.parametrize(("alpha", "beta"), [(0, 0.1), (1, 0.1), (math.nan, 0.1), (0.1, 1)])
-def test_errors_outside_0_to_1_are_refused(theorem: Theorem, alpha: float, beta: float) -> None:
-    with pytest.raises(ValueError, match="strictly between 0 and 1"):
-        examples_for(theorem, alpha, beta, EVERYTHING)
+def test_errors_outside_0_to_1_are_refused(alpha: float, beta: float) -> None:
+    for theorem in THEOREMS:
+        with pytest.raises(ValueError, match="strictly between 0 and 1"):
+            examples_for(theorem, alpha, beta, EVERYTHING)
 
 
 def test_privacy_costs_examples_and_composition_by_set_cover_saves_some() -> None:
