@@ -253,7 +253,7 @@ def run(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, st
 
 def test_the_command_prints_bound_and_claim(capsys, tmp_path) -> None:
     plot = tmp_path / "a.svg"
-    argv = ("--learner", "threshold", "--runs", 800, "--seed", 3, "--json")
+    argv = ("--learner", "threshold", "--runs", 200, "--seed", 3, "--json")
     code, out, err = run(capsys, *argv, "--plot", plot)
     assert (code, err) == (0, "")
     outcome = json.loads(out)
@@ -274,7 +274,7 @@ def test_the_command_prints_bound_and_claim(capsys, tmp_path) -> None:
 def test_the_command_tells_a_refuted_claim_by_its_exit_code(capsys, monkeypatch) -> None:
     broken = replace(SUBJECTS["threshold"], learner=BestSoFar)
     monkeypatch.setitem(SUBJECTS, "threshold", broken)
-    code, out, _ = run(capsys, "--learner", "threshold", "--runs", 3000, "--seed", 1)
+    code, out, _ = run(capsys, "--learner", "threshold", "--runs", 1200, "--seed", 1)
     assert code == 3
     assert "REFUTED" in out
 

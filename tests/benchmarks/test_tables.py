@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -138,10 +139,11 @@ def test_scale_has_a_line_for_every_size(printed: Printed, tmp_path: Path) -> No
 
 
 def test_files_of_the_rows_are_read_and_labelled(small, printed, tmp_path):
-    files = small("scale").FILES
-    some = {name: files[name] for name in ("x,y,label", "with `--id`", "GeoParquet")}
+    scale = small("scale")
+    some = {name: scale.FILES[name] for name in ("x,y,label", "with `--id`", "GeoParquet")}
     asked = ["--engine", "none", "--rows", "1e3", "--folder", str(tmp_path)]
     given = {"apart": lambda work, *arguments: work(*arguments), "unit_seconds": lambda *_: 1.0}
+    given["measure_file"] = partial(scale.measure_file, times=1)
     shown = printed("scale", *asked, FILES=some, **given)
     lines = [line for line in shown if line.startswith("|")]
     assert [line.split(" | ")[0][2:] for line in lines[2:]] == list(some)

@@ -130,25 +130,6 @@ def test_raising_u_or_v_shrinks_upper_sheets_and_grows_the_others(lattice):
                 assert not (small & ~large).any()
 
 
-def test_chords_between_opposite_edges_are_in_some_sheet() -> None:
-    """The line through any two grid points on opposite edges, with either side."""
-    d = 3
-    lattice = HalfplaneLattice(d, "chord", 0)
-    points = grid_points(d)
-    reachable = {
-        lattice.halfplane(sheet, u, v).contains(points).tobytes()
-        for sheet in lattice.sheets
-        for u, v in admitted(lattice)
-    }
-    for i in range(d + 1):
-        for j in range(d + 1):
-            for start, way in (((0, i), (d, j - i)), ((i, 0), (j - i, d))):
-                normal = np.array([-way[1], way[0]])
-                signed = (points - start) @ normal
-                assert (signed >= 0).tobytes() in reachable
-                assert (signed <= 0).tobytes() in reachable
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -232,17 +232,6 @@ def test_each_step_loses_nothing_and_gains_a_kth_of_what_is_left(learner, k, tar
         alive &= ~decided
 
 
-@pytest.mark.parametrize(("learner", "k", "target"), CASES)
-def test_a_weight_on_losses_sees_through_noisy_labels(learner, k, target):
-    points = grid_points(48)
-    clean = target(points)
-    noisy = clean ^ (np.random.default_rng(3).random(len(points)) < 0.05)
-    weighted = learner(k=k, grid=48, n_steps=k, loss_weight=3, max_boxes=30_000)
-    strict = learner(k=k, grid=48, n_steps=k, max_boxes=30_000)
-    assert weighted.fit(points, noisy).score(points, clean) > 0.97
-    assert strict.fit(points, noisy).score(points, clean) < 0.92
-
-
 def test_gap_of_a_step_is_that_of_the_search():
     points = grid_points(48)
     labels = two_triangles(points) ^ (np.random.default_rng(3).random(len(points)) < 0.05)

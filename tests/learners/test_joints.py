@@ -124,20 +124,6 @@ def test_a_jog_becomes_a_slope_around_the_same_place(high: float) -> None:
     assert between(found, path) <= 9.0 * (FREE_NATS + TURN_NATS * turning(path))
 
 
-def test_a_jog_is_left_where_any_change_is_too_large() -> None:
-    path = jog(20.0)
-    found = joint(path, np.full(3, 9.0), (True, True), 0.0)
-    assert found.tolist() == path[1:3].tolist()
-
-
-def test_a_corner_on_the_way_around_a_shape_stays() -> None:
-    """It turns one way, so nothing is gained."""
-    path = np.array([[0.0, 0.0], [100.0, 0.0], [100.0, 30.0], [100.0, 130.0]])
-    found = whole(path, joint(path, np.full(3, 4.0), (True, True), math.inf))
-    assert turning(found) == pytest.approx(math.pi / 2)
-    assert between(found, path) == 0
-
-
 def test_a_path_from_the_rim_begins_where_it_began() -> None:
     path = np.array([[0.0, 40.0], [50.0, 40.0], [50.0, 44.0], [150.0, 44.0]])
     forth = joint(path, np.full(3, 4.0), (False, True), math.inf)

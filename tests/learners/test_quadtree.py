@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 
 import numpy as np
 import pytest
 from counted import counted
+from every_outcome import Tree
 from heard_draws import silent_noise
 from known_targets import halved, mean_error
 from noise_laws import at_least
@@ -116,33 +116,19 @@ def drawn_law(
     decay: int,
 ) -> dict[frozenset[Box], float]:
     """The same as the learner's code draws it, over every outcome of its comparisons."""
-    table = np.array(examples, dtype=np.int64).reshape(-1, 3)
-    answers: list[bool] = []
+    table, tree = np.array(examples, dtype=np.int64).reshape(-1, 3), Tree()
+    counts = counted(table[:, :2], table[:, 2], d)
 
     def exceeds(scores: NDArray[np.int64], scale: Fraction, _: RandomSource) -> NDArray[np.bool_]:
-        nonlocal asked, chance
-        out = []
-        for score in scores.tolist():
-            if asked == len(answers):
-                answers.append(False)
-            out.append(answers[asked])
-            chance *= (split_chance if answers[asked] else stay_chance)(score, scale)
-            asked += 1
-        return np.array(out, dtype=bool)
+        chances = [[split_chance(s, scale), stay_chance(s, scale)] for s in scores.tolist()]
+        return np.array([tree.choose(odds) == 0 for odds in chances], dtype=bool)
+
+    def leaves() -> frozenset[Box]:
+        boxes, _ = grow(counts, scale, decay, SeededRandom(0))
+        return frozenset(map(tuple, boxes.tolist()))
 
     monkeypatch.setattr(quadtree, "exceeds", exceeds)
-    law = {}
-    while True:
-        asked, chance = 0, 1.0
-        labels = table[:, 2] == 1
-        leaves, _ = grow(counted(table[:, :2], labels, d), scale, decay, SeededRandom(0))
-        boxes: Iterator[Box] = (tuple(box) for box in leaves.tolist())  # type: ignore[misc]
-        law[frozenset(boxes)] = chance
-        while answers and answers[-1]:
-            answers.pop()
-        if not answers:
-            return law
-        answers[-1] = True
+    return tree.outcomes(leaves)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])

@@ -22,8 +22,8 @@ from sklearn.model_selection import (
     RandomizedSearchCV,
     cross_val_score,
 )
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -211,13 +211,3 @@ def test_a_search_over_epsilon_in_a_pipeline():
     assert cross_val_score(model, X, y, cv=3).min() > 0.85
     search = GridSearchCV(model, {"quadtreelearner__epsilon": [1e-4, 1.0]}, cv=3).fit(X, y)
     assert search.best_params_ == {"quadtreelearner__epsilon": 1.0}
-
-
-def test_bins_of_a_discretizer_are_grid_points():
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(4000, 2))
-    y = (X.sum(axis=1) < 0).astype(int)
-    # not private: the bins are quantiles of the examples
-    bins = KBinsDiscretizer(17, encode="ordinal", quantile_method="averaged_inverted_cdf")
-    model = Pipeline([("bins", bins), ("learner", learners.PolygonUnionLearner(grid=16, seed=3))])
-    assert cross_val_score(model, X, y, cv=3).min() > 0.85

@@ -295,21 +295,6 @@ def test_tidying_counts_wrong_labels_out() -> None:
     assert nats == pytest.approx(1)
 
 
-def test_a_ragged_coast_has_more_tiles_than_a_straight_one() -> None:
-    points = np.random.default_rng(5).integers(0, 1025, (60_000, 2))
-    x, y = points.T / 1024
-    chosen = []
-    for labels in (y < 0.5, y < 0.5 + 0.1 * np.sin(120 * x)):
-        model = PolygonUnionLearner(grid=1024, seed=1, edges=1).fit(points, labels)
-        chosen.append(dict(model.release_.parameters)["tiles"])
-        privacy = model.release_.privacy
-        charge = None if privacy is None else privacy.charge("selections")
-        share = dict(model.release_.parameters)["choice_rate"]
-        assert share == choice_rate(60_000, charge.each, 1024) == CHOICE_SHARE * charge.each
-    assert chosen[0] <= 10
-    assert chosen[1] >= 15
-
-
 def test_a_cancelled_choice_draws_nothing(listed: dict[int, int]) -> None:
     def watch(progress: object) -> None:
         raise Cancelled

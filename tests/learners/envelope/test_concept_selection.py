@@ -105,7 +105,7 @@ def test_the_law_survives_factorised_boxes(monkeypatch: pytest.MonkeyPatch) -> N
 
 #: Three grid points of the left side; one of them alone costs the most.
 EXPECTED = Expected(
-    np.array([[0, 0], [0, 1], [0, 2]]), np.array([True, True, False]), np.array([1, 1, 4]), 1.0, 3.0
+    np.array([[0, 0], [0, 1], [0, 2]]), np.array([True, True, False]), np.array([1, 1, 3]), 1.5, 3.0
 )
 
 
@@ -128,16 +128,16 @@ def test_pieces_weigh_less_where_they_differ_from_what_is_expected(
     selection = ConceptSelection(
         lattice, 2, table_bytes=ROOM, nats_by_chance=nats_by_chance, plain_boxes=0
     )
-    points, labels = examples(2, 14, seed=3)
+    points, labels = examples(2, 4, seed=3)  # few: a draw by chance is soon accepted
     wrong = (
         NOTHING,
         EXPECTED._replace(held=~EXPECTED.held),
         EXPECTED._replace(shares=EXPECTED.shares[::-1]),
         EXPECTED._replace(most=9.0),
-        EXPECTED._replace(nats=0.5),
+        EXPECTED._replace(nats=0.75),
     )
     others = [law(lattice, 2, points, labels, rate, one) for one in wrong]
-    assert_same_law(selection, points, labels, rate, 1500, others=others, expected=EXPECTED)
+    assert_same_law(selection, points, labels, rate, 550, others=others, expected=EXPECTED)
 
 
 def forgetful() -> Any:

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from geometry.arrangement import arrange
-from geometry.halfplane import HalfplaneLattice
 from learners.finite.sample_sizes import (
     combined_vc_bound,
     consistent_size,
@@ -106,31 +104,6 @@ def test_the_exact_bound_is_below_the_textbooks_and_fails_one_further(vc: int, k
     assert bound >= vc
     if k == 1:
         assert bound == vc
-
-
-def separable(points: NDArray[np.int64], mask: int) -> bool:
-    """By linear programming: a halfplane with a margin between the two parts."""
-    from scipy.optimize import linprog
-
-    signs = np.array([1 if mask >> i & 1 else -1 for i in range(len(points))])
-    rows = -signs[:, None] * np.column_stack([points, np.ones(len(points))])
-    solved = linprog(np.zeros(3), A_ub=rows, b_ub=-np.ones(len(points)), bounds=(None, None))
-    return bool(solved.status == 0)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_arrangements_cells_are_the_dichotomies(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    lattice = HalfplaneLattice(16)
-    # away from the border: every cut is made by a line that meets the square
-    points = np.unique(rng.integers(2, 15, (7, 2)), axis=0)
-    cells = set()
-    for sheet in lattice.sheets:
-        arrangement = arrange(lattice, sheet, points)
-        order = [points.tolist().index(list(e)) for e in arrangement.examples]
-        for cell in arrangement.cells:
-            cells.add(sum(1 << order[i] for i in range(len(order)) if cell.inside >> i & 1))
-    assert cells == {mask for mask in range(1 << len(points)) if separable(points, mask)}
 
 
 # -- sizes ---------------------------------------------------------------------------------

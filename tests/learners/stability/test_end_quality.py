@@ -1,24 +1,19 @@
-"""Descents in three orders; predictions near 0 or 1, from weak to strong by enumeration."""
+"""Descents in three orders, and verdicts on predictions near 0 or 1."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from stability_laws import pass_law
 
-from benchmarks.promises.bounds import prediction_stability, uniform_stability
 from learners.core.accuracy import mean_bounds, verdict
 from learners.privacy.randomness import SeededRandom
-from learners.stability.base_learners import GradientDescentClassifier, Order, visits
+from learners.stability.base_learners import GradientDescentClassifier, visits
 from learners.stability.quality import EndQuality, check_randomization, end_quality, strong_failure
-from learners.stability.sample_and_aggregate import assign_chunks, distances
-from learners.stability.soft_labels import bin_counts, plan_soft_queries
+from learners.stability.sample_and_aggregate import assign_chunks
+from learners.stability.soft_labels import plan_soft_queries
 
 
 def test_verdicts_are_the_definitions_where_models_are_many() -> None:
@@ -44,6 +39,9 @@ def test_few_models_leave_it_open() -> None:
     for bad in ((0.5, 0.1), (0.0, 0.1), (0.1, 1.0)):
         with pytest.raises(ValueError, match="must lie"):
             end_quality(np.full((5, 2), 0.01), *bad)
+    budget = plan_soft_queries(8.0, 0.2, queries=1, halts=1)
+    with pytest.raises(ValueError, match="alpha must lie"):
+        strong_failure(budget, 24, 7, 0.01, 0.25, 0.25)
     with pytest.raises(ValueError, match="two models"):
         mean_bounds(np.zeros((1, 3)), 1.0, 0.1)
     assert [verdict(True, False), verdict(False, True), verdict(False, False)] == [
@@ -61,45 +59,6 @@ def test_bounds_of_means_hold() -> None:
             failed[0] += chance * (low[0] > p)
             failed[1] += chance * (high[0] < p)
         assert max(failed) <= 0.1
-
-
-def laws(width: float, n: int) -> Iterator[tuple[list[tuple[float, float]], float, float]]:
-    """Laws of one chunk's prediction, the variance n gamma^2 / 2 that they have, the mean."""
-    for low, high, chance in itertools.product((0.0, 0.1), (0.3, 0.6, 1.0), (0.02, 0.1)):
-        mean = low + chance * (high - low)
-        if mean < width:
-            spread = chance * (1 - chance) * (high - low) ** 2
-            yield [(low, 1 - chance), (high, chance)], 2 * spread / n, mean
-
-
-def test_weak_quality_becomes_strong_exactly() -> None:
-    """Lemma 5.13: the law of the first answer, over all predictions of the chunks."""
-    width, n, chunks = 0.25, 7, 24
-    budget = plan_soft_queries(8.0, 0.2, queries=1, halts=1)
-    passed = {
-        far: sum(p for out, p in pass_law((far,), budget, reach=150).items() if out[0])
-        for far in range(chunks)
-    }
-    bounds = []
-    for law, squared, mean in laws(width, n):
-        (low, _), (high, chance) = law
-        right = 0.0
-        for outside in range(chunks + 1):
-            column = np.repeat([low, high], [chunks - outside, outside])
-            counts, middles = bin_counts(column, width, "plain")
-            if middles[counts.argmax()] == width / 2:
-                choose = math.comb(chunks, outside)
-                p = choose * chance**outside * (1 - chance) ** (chunks - outside)
-                right += p * passed[int(distances(counts[None])[0])]
-        bound = strong_failure(budget, chunks, n, squared, width, mean)
-        assert 1 - right <= bound
-        bounds.append((1 - right, bound))
-    assert len(bounds) > 8
-    # some bound says something, and is not far off
-    assert min(bound for _, bound in bounds) < 0.1
-    assert min(bound / (fails + 1e-9) for fails, bound in bounds) < 6
-    with pytest.raises(ValueError, match="alpha must lie"):
-        strong_failure(budget, chunks, n, 0.01, width, 0.25)
 
 
 class Tossed:
@@ -139,13 +98,6 @@ def test_consistent_randomization_has_a_verdict(weight, threshold, outcome):
 #: Three labelled points of a grid of 8.
 POINTS = np.array([[0, 0], [8, 3], [8, 8]])
 LABELS = np.array([0, 1, 1])
-N = 3
-
-
-def weights(rows: Any, **more: Any) -> NDArray[np.float64]:
-    chosen = list(rows)
-    model = GradientDescentClassifier(grid=8, rate=0.5, **more).fit(POINTS[chosen], LABELS[chosen])
-    return model.weights_
 
 
 def test_orders_visit_the_examples_as_they_say() -> None:
@@ -172,39 +124,3 @@ def test_a_pass_has_no_coins_and_says_its_order() -> None:
     assert dict(one.release_.parameters)["order"] == "one-pass"
     # as it was before there were orders
     assert "order" not in dict(GradientDescentClassifier(grid=8).fit(X, y).release_.parameters)
-
-
-@pytest.mark.parametrize("order", ["permutation", "one-pass"])
-@pytest.mark.parametrize("steps", [2, 3, 7])
-def test_neighbours_stay_within_the_bound_whatever_the_sample(order: Order, steps: int) -> None:
-    """All samples of three examples, all replacements, all orders: exactly."""
-    orders = list(itertools.permutations(range(N))) if order == "permutation" else [(0, 1, 2)]
-    found: dict[tuple[int, ...], NDArray[np.float64]] = {}
-    for rows in itertools.product(range(3), repeat=N):
-        # every order of these rows is a sample of its own, passed through again and again
-        laps = rows * (-(-steps // N)) if order == "permutation" else rows
-        found[rows] = weights(laps[:steps], steps=steps, order="one-pass")
-    first: list[float] = []
-    second: list[float] = []
-    for rows, new in itertools.product(found, range(3)):
-        apart = np.array([
-            [
-                np.linalg.norm(
-                    found[tuple(rows[j] for j in way)]
-                    - found[tuple(new if j == i else rows[j] for j in way)]
-                )
-                for way in orders
-            ]
-            for i in range(N)
-        ])  # fmt: skip
-        if order == "permutation":  # for each example
-            first += apart.mean(axis=1).tolist()
-            second += (apart**2).mean(axis=1).tolist()
-        else:
-            assert apart.max() <= uniform_stability(N, steps, 0.5, order) + 1e-12
-            first.append(float(apart.mean()))
-            second.append(float((apart**2).mean()))
-    # 2 L eta for each time that the example is met
-    assert max(first) <= 2 * 0.5 * (steps if order == "permutation" else min(steps, N)) / N
-    assert max(second) / 16 <= prediction_stability(N, steps, 0.5, order)
-    assert max(second) / 16 > prediction_stability(N, steps, 0.5, order) / 20

@@ -266,20 +266,6 @@ def test_printed_constants_are_refused_where_they_fail() -> None:
         plan(40.0, 0.4, 100, 100, constants="printed")
 
 
-def test_the_slip_is_what_noise_adds() -> None:
-    budget = plan(2.0, 0.1, 20, 2)
-    u = budget.slip(0.2)
-    far = budget.margin + u + 1
-    runs = 250
-    lost = 0
-    for seed in range(runs):
-        tests = SparseVector(budget, SeededRandom(seed))
-        lost += not all(tests.test(far) for _ in range(20) if tests.halts_left)
-    # corollary 3.9: all of m stable queries are answered with probability 1 - beta
-    assert clopper_pearson(lost, runs, 0.999)[0] <= 0.2
-    assert lost > 0
-
-
 def test_halts_are_counted_and_the_budget_ends() -> None:
     budget = plan(1.0, 1e-6, 6, 2)
     queries = StableQueries(budget, SeededRandom(5))
@@ -379,16 +365,3 @@ def test_noisy_votes_have_bounded_range_and_all_queries_pay() -> None:
     assert [votes.ask(np.array([0, 400])), votes.ask(np.array([400, 0]))] == [1, 0]
     with pytest.raises(ValueError, match="used up"):
         votes.ask(np.array([400, 0]))
-
-
-def test_stability_wins_where_few_of_many_queries_are_unstable() -> None:
-    from benchmarks.promises.bounds import noisy_chunks
-    from learners.stability.stable_queries import chunks_needed
-
-    ratios = []
-    for m in (10, 100, 1000, 10_000):
-        stable = chunks_needed(plan(1.0, 1e-6, m, 1), 0.1, 0.9)
-        paid = noisy_chunks(plan_noisy_votes(1.0, 1e-6, queries=m), 0.1, 0.9)
-        ratios.append(paid / stable)
-    assert ratios[0] < 1 < ratios[1] < ratios[2] < ratios[3]
-    assert ratios[3] > 20

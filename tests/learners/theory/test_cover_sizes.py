@@ -15,8 +15,6 @@ from learners import (
     EllipseUnionLearner,
     PolygonUnionLearner,
 )
-from learners.cover.set_cover import NOISE_SHARE
-from learners.privacy.accounting import noise_scale
 from learners.theory.cover_sizes import (
     piece_count,
     polygon_examples,
@@ -152,17 +150,6 @@ def test_the_training_bound_holds_for_the_worst_run(k, alpha):
             assert allowed <= max(alpha * n / 2, 4 * plan.noise) + (
                 4 * k * plan.selection_loss * math.log(2 / alpha) * (1 + 1 / plan.steps)
             )
-
-
-def test_the_noise_stays_within_its_bound_as_often_as_claimed():
-    plan = polygon_examples(1024, 4, 0.1, BETA)
-    scale = float(noise_scale(NOISE_SHARE, plan.steps))
-    r = math.exp(-1 / scale)
-    # discrete Laplace: P(|Z| > t) = 2 r^(t+1) / (1 + r)
-    outside = 2 * r ** (plan.noise + 1) / (1 + r)
-    assert plan.steps * outside <= BETA / 3
-    # the learner centres its counts by its own beta, which the plan states
-    assert plan.beta == pytest.approx(BETA / 3)
 
 
 # -- KMMS's own constants

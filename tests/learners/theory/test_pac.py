@@ -1,4 +1,4 @@
-"""Errors, the exact interval, and every promise of the finite learners held against simulation."""
+"""Errors on a distribution, samples of it, and the sizes that inequalities allow."""
 
 from __future__ import annotations
 
@@ -8,12 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from chi_square import assert_counted
-from concept_matrix import concept_matrix
-from numpy.typing import NDArray
 
-from benchmarks.promises.bounds import empirical_error, learning_run
-from learners import PrivateFiniteClassLearner
-from learners.finite.finite_class import ConceptClass, FiniteClass, PointClass, ThresholdClass
+from benchmarks.promises.bounds import empirical_error
 from learners.finite.sample_sizes import (
     agnostic_examples,
     consistent_examples,
@@ -22,9 +18,9 @@ from learners.finite.sample_sizes import (
     uniform_convergence_examples,
 )
 from learners.privacy.randomness import SeededRandom
-from learners.theory.pac import LabelledDistribution, check_promise
+from learners.theory.pac import LabelledDistribution
 
-ALPHA, BETA, RUNS = 0.1, 0.2, 100
+ALPHA, BETA = 0.1, 0.2
 
 
 # -- errors --------------------------------------------------------------------------------
@@ -83,33 +79,3 @@ def test_impossible_sizes_are_refused(wrong: tuple[int, float, float]) -> None:
         consistent_examples(*wrong)
     with pytest.raises(ValueError, match="rate must be positive"):
         private_examples(5, 0.1, 0.1, 0.0)
-
-
-# -- promises ------------------------------------------------------------------------------
-
-
-def random_class(seed: int, size: int = 40, domain: int = 25) -> FiniteClass:
-    return FiniteClass(np.random.default_rng(seed).random((size, domain)) < 0.5)
-
-
-#: Classes with a target and weights of the points: many concepts just worse than allowed.
-def cases() -> list[tuple[ConceptClass, int, NDArray[np.int64] | None]]:
-    points = np.full(60, 11)
-    points[0] = 100
-    return [
-        (random_class(1), 3, None),
-        (ThresholdClass(200), 90, None),
-        (PointClass(60), 1, points),
-    ]
-
-
-def test_a_broken_promise_is_found() -> None:
-    concepts, target, weights = cases()[2]
-    law = LabelledDistribution.labelled(concept_matrix(concepts)[target], weights)
-    n = private_examples(concepts.size, ALPHA, BETA, 0.2) // 10
-    run = learning_run(
-        lambda i: PrivateFiniteClassLearner(concepts=concepts, epsilon=0.2, seed=i), law, n
-    )
-    outcome = check_promise(run, alpha=ALPHA, beta=BETA, runs=RUNS)
-    assert outcome.refuted
-    assert not outcome.confirmed
