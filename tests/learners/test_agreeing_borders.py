@@ -180,19 +180,19 @@ def test_no_neighbouring_sample_moves_a_probability_by_more_than_the_rate() -> N
 
 def test_fewer_labels_differ_across_the_borders_of_tiles() -> None:
     """Against tiles that know nothing of each other: the same sample, the strength set to 0."""
-    points = np.random.default_rng(1).integers(0, 301, (6000, 2))
-    x, y = points.T / 300
+    points = np.random.default_rng(1).integers(0, 101, (1500, 2))
+    x, y = points.T / 100
     labels = y < 0.5 + 0.2 * np.sin(9 * x)
 
     def differing(strength: float) -> int:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("learners.tiles.borders._STRENGTH", strength)
             total = 0
-            for seed in range(24):
-                model = PolygonUnionLearner(grid=300, seed=seed, tiles=6).fit(points, labels)
-                places = np.indices((301, 301)).reshape(2, -1).T
-                picture = model.predict(places).reshape(301, 301).astype(bool)
-                for cut in [i * 301 // 6 for i in range(1, 6)]:
+            for seed in range(12):
+                model = PolygonUnionLearner(grid=100, seed=seed, tiles=4).fit(points, labels)
+                places = np.indices((101, 101)).reshape(2, -1).T
+                picture = model.predict(places).reshape(101, 101).astype(bool)
+                for cut in [i * 101 // 4 for i in range(1, 4)]:
                     total += np.count_nonzero(picture[cut - 1] != picture[cut])
                     total += np.count_nonzero(picture[:, cut - 1] != picture[:, cut])
             return total

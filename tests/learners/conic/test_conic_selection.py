@@ -374,8 +374,8 @@ def no_longer(progress: SelectionProgress) -> None:
         raise Cancelled
 
 
-@pytest.mark.parametrize("eta", [0.05, 0.8, 20.0])
-@pytest.mark.parametrize("d", [1, 64, 2048])
+@pytest.mark.parametrize("eta", [0.05, 20.0])
+@pytest.mark.parametrize("d", [1, 2048])
 @pytest.mark.parametrize("kind", ["disc", "ellipse"])
 def test_many_examples_of_both_labels_in_one_place_end_a_draw_soon(kind, d, eta):
     """Counted apart they take a few boxes; otherwise more than four millions."""

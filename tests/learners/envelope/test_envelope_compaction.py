@@ -99,8 +99,8 @@ def orders_covered(
 @pytest.mark.parametrize(
     ("measure", "piece", "d", "bits", "rate"),
     [
-        ("chord", "halfplane", 9, 1, 1.5),
-        ("paper", "halfplane", 3, 1, 1.5),  # its lattice grows with the fourth power of d
+        ("chord", "halfplane", 6, 1, 1.5),
+        ("paper", "halfplane", 2, 1, 1.5),  # its lattice grows with the fourth power of d
         ("chord", "triangle", 1, 0, 0.3),
         ("paper", "triangle", 1, 0, 0.3),
     ],
