@@ -267,14 +267,6 @@ def test_the_best_depth_is_taken_in_every_case(bench, figures):
     assert bench.forest_names(small) == ("forest", "dp-forest-6", "dp-forest-8", "dp-forest-10")
 
 
-def test_a_mean_needs_every_case(figures):
-    rows = [row(figures, "tiles", 0.01), row(figures, "cover", 0.01, target="L")]
-    assert figures.Findings.of(rows).mean("tiles", 100_000) is None
-    assert figures.Findings.of(rows).median("tiles", 100_000, "seconds") is None
-    assert figures.Findings.of(rows[:1]).mean("tiles", 100_000).value == pytest.approx(0.01)
-    assert figures.Findings.of(rows[:1]).median("tiles", 100_000, "seconds") == 2.0
-
-
 def test_goals_are_met_or_not(figures):
     rows = [
         row(figures, name, error, target=target, distribution=distribution)

@@ -168,7 +168,7 @@ def test_noise_alone_costs_as_much_as_bits_of_randomized_response() -> None:
 # -- the account ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("steps", [1, 2, 4, 6, 15, 64, 1000])
+@pytest.mark.parametrize("steps", [1, 6, 64])
 @pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
 def test_no_other_account_grants_more(epsilon: float, delta: float, steps: int) -> None:
     for share in (0.0, 0.2):

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from geometry.grid_counts import GridCounts
 from learners.core.selection import Score
-from learners.cover.arrangement_selection import ArrangementSelection, PreparedLaw
+from learners.cover.arrangement_selection import ArrangementSelection
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +43,7 @@ def arrangement_law(
             tuple(bool(inside >> place[x, y] & 1) for x, y in counts.points.tolist()),
             count,
             law.values[inside],
-            share(law, inside, count),
+            float(Fraction(count * law.weights[law.values[inside]], law.total)),
         )
         for inside, count in law.counts.items()
     ]
-
-
-def share(law: PreparedLaw, inside: int, count: int) -> float:
-    """Of `count` lattice pieces that hold those distinct examples (bits), 0 for none.
-
-    Bits are in the order of :attr:`geometry.arrangement.Arrangement.examples`.
-    """
-    if count == 0:
-        return 0.0
-    return float(Fraction(count * law.weights[law.values[inside]], law.total))

@@ -287,7 +287,7 @@ def test_packing_there_and_back(d: int) -> None:
     np.testing.assert_array_equal(got, expected)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_solutions_are_those_of_brute_force_each_from_one_choice_of_free_bits(seed: int) -> None:
     rng = np.random.default_rng(seed)
     d, n = int(rng.integers(1, 8)), int(rng.integers(0, 9))

@@ -28,7 +28,6 @@ from learners.envelope.boxes import (
     SHEETS,
     edge_count,
     edge_in,
-    first_boxes,
     orders_of,
 )
 from learners.envelope.compaction import compact
@@ -274,30 +273,3 @@ def test_a_trimmed_rectangle_is_the_bounding_box_of_its_admitted_points(u, v, e)
         return
     assert (u0, u1) == (min(p[0] for p in points), max(p[0] for p in points) + 1)
     assert (v0, v1) == (min(p[1] for p in points), max(p[1] for p in points) + 1)
-
-
-@pytest.mark.parametrize("bits", [0, 2])
-def test_refined_boxes_still_cover_the_class(bits: int) -> None:
-    """After a selection every admitted lattice point lies in exactly one box."""
-    rng = np.random.default_rng(5)
-    points = rng.integers(0, 10, (2000, 2))
-    labels = (points.sum(axis=1) < 9) ^ (rng.random(2000) < 0.2)
-    lattice = HalfplaneLattice(9, bits=bits)
-    score = set_cover_score("disjunction", 1, int(labels.sum()), 0, 0)
-    with watched_strands() as seen:
-        selection = EnvelopeSelection(lattice, "halfplane")
-        selection.select(counted(points, labels, 9), score, 0.5, SeededRandom(1))
-    boxes = np.concatenate([s.partition.boxes[: s.partition.tally[BOXES]] for s in seen])
-    assert len(boxes) > 2 * len(first_boxes(lattice, 1))
-    found = [
-        (int(box[SHEETS]) & 7, u, v)
-        for box in boxes
-        for u in range(box[0], box[1])
-        for v in range(box[2], box[3])
-        if lattice.admits(u, v)
-    ]
-    assert len(found) == len(set(found)) == len(lattice.sheets) * lattice.points_per_sheet
-    # most straddling rectangles have been cut
-    volume = sum(int((box[1] - box[0]) * (box[3] - box[2])) for box in boxes)
-    whole = len(lattice.sheets) * (lattice.high + 1 - lattice.low) ** 2
-    assert volume - len(found) < (whole - len(found)) / 2

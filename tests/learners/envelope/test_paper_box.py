@@ -6,13 +6,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from counted import counted
 from dual_boxes import Rectangle, edges_in, holds, reading
 from numba import njit
 
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
-from learners.core.records import inside_piece
-from learners.core.selection import set_cover_score
 from learners.envelope.boxes import (
     SHEETS,
     around,
@@ -22,8 +19,6 @@ from learners.envelope.boxes import (
     proposals,
     readings,
 )
-from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.privacy.randomness import SeededRandom
 
 TINY = [HalfplaneLattice(d, "paper", bits) for d, bits in ((1, 0), (1, 2), (2, 1), (3, 1), (4, 0))]
 
@@ -148,18 +143,3 @@ def test_64_bits_hold_all_that_is_computed(d: int) -> None:
             assert 0 <= found[1] <= 2**48
             drawn += found[2][0]
     assert drawn > 100
-
-
-def test_a_triangle_is_drawn_on_a_large_grid() -> None:
-    """10,000 examples at d = 1024, and a rate that one step of a run at epsilon = 1 has."""
-    rng = np.random.default_rng(1)
-    points = rng.integers(0, 1025, (10_000, 2))
-    x, y = points.T
-    labels = (y > 200) & (y < 1.1 * x + 90) & (y < 1580 - 1.3 * x)
-    score = set_cover_score("disjunction", 1, int(labels.sum()), int(labels.sum()), 0)
-    selection = EnvelopeSelection(HalfplaneLattice(1024, "paper"), "triangle")
-    counts = counted(points, labels, 1024)
-    drawn = [selection.select(counts, score, 0.5, SeededRandom(seed)) for seed in (1, 2)]
-    for one in drawn:
-        assert np.mean(inside_piece(one.piece, points) != labels) < 0.01
-        assert one.progress.boxes < 100_000

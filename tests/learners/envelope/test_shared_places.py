@@ -235,28 +235,6 @@ def test_a_cell_holds_the_most_pairs_that_one_of_its_lines_parts(d: int, bits: i
 
 
 @pytest.mark.usefixtures("all_in_pairs")
-def test_a_box_bounds_every_piece_in_it() -> None:
-    rng = np.random.default_rng(2)
-    points = rng.integers(0, 65, (3000, 2))
-    labels = (np.abs(points - 30).sum(axis=1) < 20) ^ (rng.random(3000) < 0.15)
-    selection = EnvelopeSelection(HalfplaneLattice(64), "triangle")
-    score = mistakes_score(int(labels.sum()))
-    checked = {True: 0, False: 0}
-    found = strands_of_a_draw(selection, counted(points, labels, 64), score, 0.05)
-    for merged in (False, True):
-        for strand in found:
-            if merged:
-                assert compact(strand.target, strand.partition, np.inf)
-            for box, piece in pieces_in_boxes(strand, selection.lattice, 400, rng):
-                held = inside_piece(piece, points)
-                positives, negatives = (int((held & of).sum()) for of in (labels, ~labels))
-                assert score.value(positives, negatives) <= bound_of(strand.target, box)
-                checked[bool(pairs_across(box) >= 0)] += 1
-    # of both kinds of boxes
-    assert min(checked.values()) > 100
-
-
-@pytest.mark.usefixtures("all_in_pairs")
 def test_draws_with_pairs_follow_the_enumerated_law() -> None:
     seed = 3
     points, labels = random_examples(8, 12, seed)
