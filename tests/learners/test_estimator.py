@@ -75,8 +75,11 @@ def test_a_run_that_is_not_private_has_no_name(seed):
 
 @pytest.mark.parametrize("method", ["predict", "staged_predict"])
 def test_without_a_run_there_is_nothing_to_predict(method):
-    with pytest.raises(NotFittedError, match="QuadtreeLearner has not been fitted yet"):
+    with pytest.raises(NotFittedError, match="QuadtreeLearner has not been fitted yet") as caught:
         getattr(learners.QuadtreeLearner(), method)([[0, 0]])
+    again = pickle.loads(pickle.dumps(caught.value))  # as from a process beside
+    assert isinstance(again, NotFittedError)
+    assert str(again) == str(caught.value)
     with pytest.raises(NotFittedError):
         learners.QuadtreeLearner().score([[0, 0]], [0])
 
@@ -109,7 +112,7 @@ def test_a_score_may_weigh_the_points():
     X = np.array([[0, 0], [16, 16]])
     assert model.predict(X).tolist() == [1, 0]
     assert model.score(X, [1, 1]) == 0.5
-    assert model.score(X, [1, 1], sample_weight=[3, 1]) == 0.75
+    assert model.score(X, ["yes", "inside"], sample_weight=[3, 1]) == 0.75
 
 
 @pytest.mark.parametrize(

@@ -324,6 +324,18 @@ def test_mistakes_of_conjunctions_of_one_kind_of_literals(only: int) -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
+def test_the_private_consistency_learner_finds_a_clear_target(role: Role) -> None:
+    X, y, target = random_sample(role, 0, n=2000, d=7)
+    model = PRIVATE_CONSISTENT[role](epsilon=1.0, seed=0).fit(X, y)
+    assert set(model.release_.literals) == set(target)
+    known = [Literal(one.variable) for one in target]
+    y = np.array([truth(role, known, row) for row in X])
+    model = PRIVATE_CONSISTENT[role](epsilon=1.0, seed=0, monotone=True).fit(X, y)
+    assert set(model.release_.literals) == set(known)
+    assert dict(model.release_.parameters) == {"monotone": True}
+
+
+@pytest.mark.parametrize("role", ROLES)
 def test_more_formulas_than_can_be_listed_are_refused(role: Role) -> None:
     X, y, _ = random_sample(role, 1, d=MOST_VARIABLES + 1)
     with pytest.raises(ValueError, match=r"all 3\^d formulas, so at most 14"):
