@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from questions import peak_memory
 
 from geodp import Examples, learn, sample
-from geodp_app.commands.running import fit_learner
+from geodp_app.commands.learn import fit_learner
 from geodp_app.document.examples import Frame
 from geodp_app.files.points import PointOptions
 from geodp_app.tables.counts import ENGINE_MEMORY, TableCounts, read_counts

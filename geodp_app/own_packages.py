@@ -19,23 +19,6 @@ _HOME = Path(__file__).resolve().parents[1]
 _REMEDY = "give geodp an environment of its own (pipx install geodp)"
 
 
-def hidden() -> str:
-    """What hides a package of geodp and what to do, in one line; empty if nothing does.
-
-    No stranger's code is run.
-    """
-    for name in PACKAGES:
-        found = sys.modules.get(name)
-        spec = find_spec(name) if found is None else found.__spec__
-        origin = getattr(spec, "origin", None) or getattr(found, "__file__", None)
-        if origin is None or Path(origin).resolve().parents[1] != _HOME:
-            return (
-                f"{origin or name} hides geodp's package {name!r}: rename it, start Python in "
-                f"another folder, or {_REMEDY}"
-            )
-    return ""
-
-
 def overwritten() -> str:
     """Which other distributions have put packages over those of geodp, in one line, or empty.
 
@@ -53,5 +36,13 @@ def overwritten() -> str:
     return f"{text} lies over packages of geodp: {_REMEDY}"
 
 
-if text := hidden():
-    raise ImportError(text)
+# no stranger's code is run
+for _name in PACKAGES:
+    _found = sys.modules.get(_name)
+    _spec = find_spec(_name) if _found is None else _found.__spec__
+    _origin = getattr(_spec, "origin", None) or getattr(_found, "__file__", None)
+    if _origin is None or Path(_origin).resolve().parents[1] != _HOME:
+        raise ImportError(
+            f"{_origin or _name} hides geodp's package {_name!r}: rename it, start Python in "
+            f"another folder, or {_REMEDY}"
+        )

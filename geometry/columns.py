@@ -10,6 +10,8 @@ rows and columns together.
 There are 513 to 1024 wide columns, so that tables stay in the processor's caches: selections with
 twice as many were slower at 1e5 and at 1e6 examples, and so were narrow columns at d = 4096.
 
+A line has a table of how many examples lie below it, column by column (:class:`LineTables`).
+
 *cut(x)* of a halfplane a*x + b*y >= c, b != 0, is the number of grid ordinates strictly below
 its closed part (b > 0), or on and below its boundary (b < 0), at abscissa x.
 
@@ -40,6 +42,13 @@ _MOST_NARROW = 2048
 #: Numbers before `Columns.before` in a packed array: d and the shift.
 HEAD = 2
 
+
+#: Row of `LineTables.lines` for "no constraint": a = b = c = 0.
+NO_LINE = np.int64(0)
+
+# On small grids a budget in bytes would allow millions of lines, whose hash costs more to clear
+# than the tables save.
+_MOST_LINES = 1 << 16
 
 #: An array of counts, see :attr:`geometry.grid_counts.GridCounts.count_type`.
 Counts = NDArray[np.signedinteger[Any]]
@@ -362,3 +371,70 @@ def count_span(columns, start, stop, first, last, one, two, three, most):
         if count > most:
             break
     return count
+
+
+class LineTables(NamedTuple):
+    """Tables of the lines met so far, found by their dual point.
+
+    Attributes
+    ----------
+    totals : tuple of two int32 or two int64 arrays
+        The examples by label, packed (:func:`count_columns`).
+    lines : int64 array, shape (capacity, 3)
+        (a, b, c) of each line; row 0 constrains nothing.
+    below : array of the totals' type, shape (capacity, columns + 1)
+        The table of each line for its label (not filled in when b = 0).
+    keys : int64 array, shape (2**m, 2)
+        Open-addressing hash: 8*u + 2*sheet + label and v of the line in each slot.
+    rows : int32 array, shape (2**m,)
+        Its row; NO_LINE where the slot is free.
+    used : int64 array, shape (1,)
+        Rows taken.
+    basis : int64 array, shape (3,)
+        (c0, c1, D) of the halfplane lattice.
+    """
+
+    totals: tuple[Counts, Counts]
+    lines: NDArray[np.int64]
+    below: Counts
+    keys: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    used: NDArray[np.int64]
+    basis: NDArray[np.int64]
+
+
+def make_tables(
+    totals: tuple[Counts, Counts],
+    basis: tuple[int, int, int],
+    table_bytes: int,
+) -> LineTables:
+    """Room for as many line tables over the columns as fit table_bytes.
+
+    Parameters
+    ----------
+    totals : tuple of two int32 or two int64 arrays
+        From :func:`count_columns`; not copied.
+    basis : tuple of int
+        :attr:`geometry.halfplane.HalfplaneLattice.basis`.
+    table_bytes : int
+        Budget; pages are taken from the system only as tables fill up.
+    """
+    before = unpack(totals[0]).before
+    capacity = min(max(256, table_bytes // before.nbytes), _MOST_LINES)
+    slots = 1 << (2 * capacity - 1).bit_length()
+    lines = np.empty((capacity, 3), dtype=np.int64)
+    lines[NO_LINE] = 0
+    return LineTables(
+        totals=totals,
+        lines=lines,
+        below=np.empty((capacity, len(before)), dtype=before.dtype),
+        keys=np.empty((slots, 2), dtype=np.int64),
+        rows=np.zeros(slots, dtype=np.int32),
+        used=np.ones(1, dtype=np.int64),
+        basis=np.array(basis, dtype=np.int64),
+    )
+
+
+def alike(tables: LineTables) -> LineTables:
+    """Tables of the same examples with the same room, and no lines yet."""
+    return make_tables(tables.totals, tuple(tables.basis.tolist()), tables.below.nbytes)

@@ -17,92 +17,15 @@ Everything here is compiled; arrays are C-contiguous with the dtypes stated.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
-from geometry.columns import HEAD, Counts, count_span, fill_line, unpack
+from geometry.columns import HEAD, NO_LINE, count_span, fill_line, unpack
 from geometry.compiled_loops import inner, njit
 
 #: Labels of examples.  As Python's integers numba would compile a function for each of them.
 NEGATIVE, POSITIVE = np.int64(0), np.int64(1)
 
-#: Row of `LineTables.lines` for "no constraint": a = b = c = 0.
-NO_LINE = np.int64(0)
-
 _FULL = -1
-
-# On small grids a budget in bytes would allow millions of lines, whose hash costs more to clear
-# than the tables save.
-_MOST_LINES = 1 << 16
-
-
-class LineTables(NamedTuple):
-    """Tables of the lines met so far, found by their dual point.
-
-    Attributes
-    ----------
-    totals : tuple of two int32 or two int64 arrays
-        The examples by label, packed (:func:`geometry.columns.count_columns`).
-    lines : int64 array, shape (capacity, 3)
-        (a, b, c) of each line; row 0 constrains nothing.
-    below : array of the totals' type, shape (capacity, columns + 1)
-        The table of each line for its label (not filled in when b = 0).
-    keys : int64 array, shape (2**m, 2)
-        Open-addressing hash: 8*u + 2*sheet + label and v of the line in each slot.
-    rows : int32 array, shape (2**m,)
-        Its row; NO_LINE where the slot is free.
-    used : int64 array, shape (1,)
-        Rows taken.
-    basis : int64 array, shape (3,)
-        (c0, c1, D) of the halfplane lattice.
-    """
-
-    totals: tuple[Counts, Counts]
-    lines: NDArray[np.int64]
-    below: Counts
-    keys: NDArray[np.int64]
-    rows: NDArray[np.int32]
-    used: NDArray[np.int64]
-    basis: NDArray[np.int64]
-
-
-def make_tables(
-    totals: tuple[Counts, Counts],
-    basis: tuple[int, int, int],
-    table_bytes: int,
-) -> LineTables:
-    """Room for as many line tables over the columns as fit table_bytes.
-
-    Parameters
-    ----------
-    totals : tuple of two int32 or two int64 arrays
-        From :func:`geometry.columns.count_columns`; not copied.
-    basis : tuple of int
-        :attr:`geometry.halfplane.HalfplaneLattice.basis`.
-    table_bytes : int
-        Budget; pages are taken from the system only as tables fill up.
-    """
-    before = unpack(totals[0]).before
-    capacity = min(max(256, table_bytes // before.nbytes), _MOST_LINES)
-    slots = 1 << (2 * capacity - 1).bit_length()
-    lines = np.empty((capacity, 3), dtype=np.int64)
-    lines[NO_LINE] = 0
-    return LineTables(
-        totals=totals,
-        lines=lines,
-        below=np.empty((capacity, len(before)), dtype=before.dtype),
-        keys=np.empty((slots, 2), dtype=np.int64),
-        rows=np.zeros(slots, dtype=np.int32),
-        used=np.ones(1, dtype=np.int64),
-        basis=np.array(basis, dtype=np.int64),
-    )
-
-
-def alike(tables: LineTables) -> LineTables:
-    """Tables of the same examples with the same room, and no lines yet."""
-    return make_tables(tables.totals, tuple(tables.basis.tolist()), tables.below.nbytes)
 
 
 @inner

@@ -7,7 +7,8 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,13 @@ from geodp_app.commands import Parser, arguments, points
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError, PictureError, printable, refusals
 from geodp_app.files.ledger_recording import recording_of
-from geodp_app.progress import hears_curator, tell, tell_curator
+from geodp_app.progress import (
+    ProgressBar,
+    hears_curator,
+    tell,
+    tell_curator,
+    telling_of_compiling,
+)
 from geodp_app.tables.counts import TableCounts, files_behind, read_counts
 from geodp_app.tables.source import TableSource, table_source
 from geometry.files import NewFile
@@ -25,6 +32,8 @@ from learners.registry import MOST_STEPS
 
 if TYPE_CHECKING:
     from learners.core.learned_shape import LearnedShape
+    from learners.core.records import StepRecord
+    from learners.core.selection import SelectionProgress
     from learners.privacy.accounting import PrivacySpent
 
 LEARN = f"""Learn a shape from labelled examples under differential privacy.
@@ -159,7 +168,6 @@ def learn(options: argparse.Namespace) -> None:
     warn_of_budget(*budget, **warned)
     tell_long_run(parameters, quiet=options.quiet)
     # the learners compile their loops: not worth waiting for on a mistyped option
-    from geodp_app.commands.running import answer_questions, fit_learner
     from geodp_app.files.learned_file import (
         parts_text,
         place_note,
@@ -232,7 +240,66 @@ def learn(options: argparse.Namespace) -> None:
         summary_lines.append(f"{options.records}: private, do not publish")
     tell("\n".join(summary_lines), quiet=options.quiet)
     if options.ask is not None:
+        from geodp_app.commands.questions import answer_questions
+
         answer_questions(model, sample.frame, sys.stdin, quiet=options.quiet)
+
+
+def fit_learner(
+    learner: Learner,
+    sample: Examples | TableCounts,
+    parameters: dict[str, Any],
+    *,
+    quiet: bool,
+    progress: bool = False,
+    before: Callable[[PrivacySpent | None], None] = lambda plan: None,
+) -> tuple[Any, list[StepRecord]]:
+    """Run a learner to its end; what it warns of at the start is told in one line each.
+
+    Raises InputError if the learner refuses a parameter.  Returns the estimator, fitted, and its
+    records.
+
+    Parameters
+    ----------
+    parameters : dict
+        Of the learner, without ``grid``.
+    quiet : bool
+        Show no progress bar and no warnings.
+    progress : bool
+        Show lines instead of the bar, for a program that reads them.
+    before : callable
+        Called with what the run will spend before anything is drawn; what it raises ends the run.
+    """
+    bar = ProgressBar(quiet=quiet, lines=progress)
+    records: list[StepRecord] = []
+
+    def show(selection: SelectionProgress | None = None) -> None:
+        total = records[-1].steps if records else None
+        text = f"step {len(records) + 1}" + (f" of {total}" if total else "")
+        if selection is not None and not progress:  # a private figure: for a terminal alone
+            text += f", {selection.trials:,} trials"
+        bar.update(len(records) / total if total else 0.0, text)
+
+    # boxes are not looked up for nobody
+    watch = show if bar.seen else None
+    model = learner.build(grid=sample.frame.d, **parameters)
+    with bar, telling_of_compiling(bar):
+        bar.update(0.0, "planning")  # takes seconds for thousands of steps
+        with refusals():
+            before(model.plan())
+            with warnings.catch_warnings(action="always", record=True) as warned:
+                if isinstance(sample, TableCounts):
+                    stream: Iterator[StepRecord] = model.steps_counts(sample.counts, watch=watch)
+                else:
+                    stream = model.steps(sample.points, sample.labels, watch=watch)
+        if not quiet:
+            sys.stderr.writelines(f"geodp: warning: {one.message}\n" for one in warned)
+        show()
+        for record in stream:
+            records.append(record)
+            if record.step < record.steps:
+                show()
+    return model, records
 
 
 def _support_line(shape: LearnedShape) -> str:

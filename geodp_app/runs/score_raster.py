@@ -17,9 +17,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.columns import count_columns
+from geometry.columns import NO_LINE, count_columns, make_tables
 from geometry.compiled_loops import inner, njit
-from geometry.counting import NO_LINE, count_piece, forget_lines, line_row, make_tables
+from geometry.counting import count_piece, forget_lines, line_row
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 

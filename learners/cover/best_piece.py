@@ -30,8 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.columns import count_columns
-from geometry.counting import LineTables, make_tables
+from geometry.columns import LineTables, count_columns, make_tables
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.selection import PIECE_SIZE, PieceKind, Role, SelectionProgress, Watch

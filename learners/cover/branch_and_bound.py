@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.columns import NO_LINE
 from geometry.compiled_loops import inner, njit
-from geometry.counting import NEGATIVE, NO_LINE, POSITIVE, count_piece, forget_lines, line_row
+from geometry.counting import NEGATIVE, POSITIVE, count_piece, forget_lines, line_row
 
 #: Key of a box that is none.
 _NO_KEY = np.int64(-1)

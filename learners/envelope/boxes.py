@@ -42,8 +42,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.columns import NO_LINE
 from geometry.compiled_loops import inner, njit
-from geometry.counting import NEGATIVE, NO_LINE, POSITIVE, count_piece, line_row
+from geometry.counting import NEGATIVE, POSITIVE, count_piece, line_row
 from geometry.halfplane import HalfplaneLattice
 
 #: Columns of a box: u0, u1, v0, v1 of each of three edges (half-open), then its counts, its sheets,

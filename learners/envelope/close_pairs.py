@@ -24,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.columns import LineTables
 from geometry.compiled_loops import inner, njit
-from geometry.counting import LineTables
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.envelope.boxes import SHEETS, edge_in

@@ -186,8 +186,7 @@ def signatures() -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
     """The functions, and the numba types of their arguments in a run."""
     from numba import typeof
 
-    from geometry.columns import HEAD
-    from geometry.counting import make_tables
+    from geometry.columns import HEAD, make_tables
     from learners.core.selection import mistakes_score
     from learners.envelope.factorised_moves import factor_trial, factorise, split_factors
     from learners.envelope.partition import best_bound, box_type, make_partition, weigh

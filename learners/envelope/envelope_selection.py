@@ -78,6 +78,7 @@ from learners.core.selection import (
     mistakes_score,
 )
 from learners.envelope.boxes import first_boxes
+from learners.envelope.pile_gains import find_piles
 from learners.envelope.piled_lines import draw_from_piles
 from learners.envelope.race import STRANDS, draw_again, run_race, weigh_all
 from learners.envelope.strands import Examples, Strand, piece_at, start_strand
@@ -129,7 +130,13 @@ class EnvelopeSelection:
         `refined` are strands of :class:`RefinedSelection` on the same examples; they are used up.
         """
         target = make_target(self.lattice, score, rate, counts.n)
-        soon = draw_from_piles(self.lattice, self.piece, counts, score, target, source, watch)
+        plain = self.lattice.measure == "chord" and not score.total
+        found = find_piles(counts) if plain else None
+        soon = None
+        if found is not None:
+            soon = draw_from_piles(
+                self.lattice, self.piece, *found, counts, score, target, source, watch
+            )
         if soon is not None:
             sheets, theta, drawn = soon
             return replace(drawn, piece=piece_at(self.lattice, sheets, theta))

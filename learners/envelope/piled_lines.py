@@ -23,17 +23,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.columns import count_columns
+from geometry.columns import LineTables, count_columns, make_tables
 from geometry.compiled_loops import inner, njit
-from geometry.counting import (
-    NEGATIVE,
-    POSITIVE,
-    LineTables,
-    count_piece,
-    forget_lines,
-    line_row,
-    make_tables,
-)
+from geometry.counting import NEGATIVE, POSITIVE, count_piece, forget_lines, line_row
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.core.selection import PIECE_SIZE, PieceKind, Score, Selected, SelectionProgress, Watch
@@ -41,7 +33,7 @@ from learners.envelope.boxes import NO_SHEET, admits_some, rectangles
 from learners.envelope.chunks import exponential, less, uniform_below
 from learners.envelope.core import RESERVE, TINY
 from learners.envelope.partition import draw_box, put_mass
-from learners.envelope.pile_gains import Piles, find_piles, gain_of
+from learners.envelope.pile_gains import Piles, gain_of
 from learners.envelope.target import Target
 from learners.envelope.trials import exact_value
 from learners.privacy.randomness import RandomSource
@@ -321,14 +313,21 @@ def _try(target, totals, sampler, edges, positives, chunks, at, trials, theta):
 def draw_from_piles(
     lattice: HalfplaneLattice,
     piece: PieceKind,
+    piles: Piles,
+    left: GridCounts,
     counts: GridCounts,
     score: Score,
     target: Target,
     source: RandomSource,
     watch: Watch | None,
 ) -> tuple[int, NDArray[np.int64], Selected] | None:
-    """A piece from the law of `target`, where most examples lie in piles; None where they do not,
-    or where no trial was accepted.
+    """A piece from the law of `target`, where most examples lie in piles; None where these weigh
+    too much, or where no trial was accepted.
+
+    Parameters
+    ----------
+    piles, left
+        From :func:`learners.envelope.pile_gains.find_piles`.
 
     Returns
     -------
@@ -337,12 +336,6 @@ def draw_from_piles(
     drawn : Selected
         Without its piece.
     """
-    if lattice.measure != "chord" or score.total:
-        return None
-    found = find_piles(counts)
-    if found is None:
-        return None
-    piles, left = found
     edges = PIECE_SIZE[piece]
     if edges == 1:
         # no two edges part a pile

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.columns import Counts, column_shift, count_columns
-from geometry.counting import LineTables, alike, make_tables
+from geometry.columns import Counts, LineTables, alike, column_shift, count_columns, make_tables
 from geometry.grid_counts import GridCounts, order_by_column, settle_conflicts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.envelope import core

@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from geometry.columns import (
+    NO_LINE,
     abscissae,
     count_span,
     cut_after,
@@ -24,7 +25,7 @@ from geometry.columns import (
     within_cut,
 )
 from geometry.compiled_loops import inner
-from geometry.counting import NEGATIVE, NO_LINE, POSITIVE, coefficients, count_piece, line_row
+from geometry.counting import NEGATIVE, POSITIVE, coefficients, count_piece, line_row
 from learners.envelope.boxes import (
     NEGATIVES,
     NO_SHEET,

@@ -44,7 +44,6 @@ O(m + SIDE).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geometry.compiled_loops import inner, njit
 
@@ -306,7 +305,7 @@ def fewest_in_tile(points, labels, amounts, w, edges, edge):
     Parameters
     ----------
     points : int64 array, shape (m, 2)
-        Entries in the tile's own scaled frame (:func:`scaled`).
+        Entries in the tile's own scaled frame (:func:`learners.tiles.tile_choice.scaled`).
     labels : bool array, shape (m,)
     amounts : int64 array, shape (m,)
         Examples of each entry.
@@ -345,24 +344,3 @@ def fewest_in_tile(points, labels, amounts, w, edges, edge):
     return 2 * edge + _wedges(
         x, y, labels, change, positives, negatives, float(w), turns, others, best - 2 * edge
     )
-
-
-def scaled(points: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], int]:
-    """Grid points of a tile, counted from its corner, in the frame of its square; and its side.
-
-    Parameters
-    ----------
-    points : ndarray of int64, shape (m, 2)
-        In 0..width-1.
-    width : int
-        Grid points along the tile's longer side, 1..MOST_WIDE.
-
-    Returns
-    -------
-    points : ndarray of int64, shape (m, 2)
-        The middles of their grid cells: odd multiples of max(SIDE, APEXES).
-    w : int
-        2 * width * max(SIDE, APEXES): at most 2**21, so that products stay within 2**51.
-    """
-    unit = max(SIDE, APEXES)
-    return (2 * points + 1) * unit, 2 * width * unit

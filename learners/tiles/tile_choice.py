@@ -41,7 +41,7 @@ from learners.privacy.exponential_mechanism import exponential_index
 from learners.privacy.noise import discrete_laplace
 from learners.privacy.randomness import RandomSource
 from learners.registry import MOST_TILES
-from learners.tiles.fewest_mistakes import MOST_WIDE, fewest_in_tile, scaled
+from learners.tiles.fewest_mistakes import APEXES, MOST_WIDE, SIDE, fewest_in_tile
 
 #: Most tiles along a side.
 MOST_PER_SIDE = MOST_TILES
@@ -358,3 +358,24 @@ def _tasks(
             own = counts.where(rows)
             points = tiles[i].to_own_frame(own.points) // grain
             yield number, -(-width // grain), replace(own, points=points)
+
+
+def scaled(points: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], int]:
+    """Grid points of a tile, counted from its corner, in the frame of its square; and its side.
+
+    Parameters
+    ----------
+    points : ndarray of int64, shape (m, 2)
+        In 0..width-1.
+    width : int
+        Grid points along the tile's longer side, 1..MOST_WIDE.
+
+    Returns
+    -------
+    points : ndarray of int64, shape (m, 2)
+        The middles of their grid cells: odd multiples of max(SIDE, APEXES).
+    w : int
+        2 * width * max(SIDE, APEXES): at most 2**21, so that products stay within 2**51.
+    """
+    unit = max(SIDE, APEXES)
+    return (2 * points + 1) * unit, 2 * width * unit

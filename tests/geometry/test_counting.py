@@ -11,8 +11,7 @@ from compiled import compiled
 from counted import counted
 
 from geometry import columns as column_loops, counting
-from geometry.columns import column_shift, count_columns
-from geometry.counting import NO_LINE, make_tables
+from geometry.columns import NO_LINE, column_shift, count_columns, make_tables
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
 
 count_piece, line_row = compiled(counting.count_piece), compiled(counting.line_row)

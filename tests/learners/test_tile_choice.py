@@ -20,7 +20,7 @@ from learners import PolygonUnionLearner
 from learners.core.selection import Cancelled
 from learners.privacy.randomness import SeededRandom
 from learners.tiles import fewest_mistakes as tile_mistakes, tile_choice, tiles
-from learners.tiles.fewest_mistakes import fewest_in_tile, scaled
+from learners.tiles.fewest_mistakes import fewest_in_tile
 from learners.tiles.tile_choice import (
     CHOICE_SHARE,
     LEAST_PAYS,
@@ -31,6 +31,7 @@ from learners.tiles.tile_choice import (
     label_rate,
     noisy_mistakes,
     piece_rate,
+    scaled,
     usual_per_side,
     wrong_share,
 )

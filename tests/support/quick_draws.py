@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from geometry.counting import LineTables
+from geometry.columns import LineTables
 from geometry.grid_counts import GridCounts
 from learners.envelope import envelope_selection, piled_lines, race
 from learners.envelope.piled_lines import Sampler

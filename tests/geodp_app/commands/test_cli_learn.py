@@ -16,7 +16,7 @@ from known_targets import square_geojson
 from terminal import geodp, printed
 
 from geodp_app.cli import main
-from geodp_app.commands import running
+from geodp_app.commands import learn as verb
 from geodp_app.files.learned_file import parts_text, read_learned
 from geodp_app.files.points import read_examples
 from geodp_app.files.run_report import report
@@ -211,7 +211,7 @@ def test_of_a_run_that_takes_minutes_it_is_said_before(
     def begun(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(running, "fit_learner", begun)
+    monkeypatch.setattr(verb, "fit_learner", begun)
     with contextlib.suppress(KeyboardInterrupt):
         main(["learn", str(points), "-o", str(tmp_path / "l.geojson"), *map(str, argv)])
     line = next(line for line in capsys.readouterr().err.splitlines() if "after" in line)

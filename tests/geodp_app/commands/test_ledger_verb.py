@@ -20,7 +20,7 @@ from terminal import fails, interrupted
 import geodp
 from geodp import Examples, Frame, InputError
 from geodp_app.cli import main
-from geodp_app.commands import ledger as verb, running
+from geodp_app.commands import learn as learning, ledger as verb
 from geodp_app.document.document import Document
 from geodp_app.files import ledger as ledger_module
 from geodp_app.files.document_files import import_examples
@@ -109,14 +109,14 @@ def test_nothing_is_drawn_of_a_run_that_is_refused(points, ledger, capsys, monke
 
 
 def test_a_run_that_fails_or_is_cancelled_counts(points, ledger, capsys, monkeypatch) -> None:
-    fit = running.fit_learner
+    fit = learning.fit_learner
     for error, code, end in ((KeyboardInterrupt(), 130, "cancelled"), (OSError(), 2, "failed")):
 
         def broken(*args, error=error, **named):
             fit(*args, **named)
             raise error
 
-        monkeypatch.setattr(running, "fit_learner", broken)
+        monkeypatch.setattr(learning, "fit_learner", broken)
         assert spend(points) == code
         assert ledger.state().entries[-1].end == end
         assert "the run was entered, and counts in full" in capsys.readouterr().err

@@ -182,7 +182,7 @@ def test_a_map_that_cannot_be_used_is_refused_before_anything_is_learned(
     def refuse(*_: object, **__: object) -> None:
         pytest.fail("a learner was run")
 
-    monkeypatch.setattr("geodp_app.commands.running.fit_learner", refuse)
+    monkeypatch.setattr("geodp_app.commands.learn.fit_learner", refuse)
     points = folder / "p.csv"
     argv = [points, "-o", out] if verb == "learn" else [clipped, points]
     assert geodp(verb, *argv, "--within", mask) == 2

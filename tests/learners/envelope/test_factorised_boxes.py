@@ -14,8 +14,7 @@ from compiled import compiled
 from counted import counted
 from numpy.typing import NDArray
 
-from geometry.columns import column_shift, count_columns
-from geometry.counting import make_tables
+from geometry.columns import column_shift, count_columns, make_tables
 from geometry.grid_counts import order_by_column
 from geometry.halfplane import Halfplane, HalfplaneLattice, Measure, Sheet
 from learners.core.selection import Score

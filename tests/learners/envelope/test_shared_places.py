@@ -20,8 +20,8 @@ from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 from piled import draw_in_time
 
-from geometry.columns import count_columns
-from geometry.counting import NEGATIVE, POSITIVE, line_row, make_tables
+from geometry.columns import count_columns, make_tables
+from geometry.counting import NEGATIVE, POSITIVE, line_row
 from geometry.grid_counts import GridCounts, settle_conflicts
 from geometry.halfplane import HalfplaneLattice
 from learners.core.records import inside_piece
