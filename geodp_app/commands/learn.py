@@ -202,7 +202,8 @@ def learn(options: argparse.Namespace) -> None:
             progress=options.progress,
             before=enter,
         )
-        release = for_persons(model.release_, options.id, *asked)
+        unit = sample.unit if isinstance(sample, Examples) else options.id
+        release = for_persons(model.release_, unit, *asked)
         warn_of_budget(*budget, **warned, release=release)
         shape = LearnedShape(release, sample.frame, masks)
         with rescued(shape, recording.released):
@@ -242,7 +243,7 @@ def learn(options: argparse.Namespace) -> None:
     if options.ask is not None:
         from geodp_app.commands.questions import answer_questions
 
-        answer_questions(model, sample.frame, sys.stdin, quiet=options.quiet)
+        answer_questions(model, sample.frame, sys.stdin, masks, quiet=options.quiet)
 
 
 def fit_learner(

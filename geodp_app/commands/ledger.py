@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from geodp_app.commands import Parser, arguments
 from geodp_app.errors import InputError, refusals
-from geodp_app.files.ledger import Ledger, NewRun, Source, no_head, past_run
+from geodp_app.files.ledger import Ledger, NewRun, Past, Source, no_head, past_run, same_unit
 from geodp_app.files.ledger_state import SMALL_DELTA, Entry, State, budget_words
 from geodp_app.formatting import aligned
 from learners.privacy.accounting import LEAST_DELTA, Relation
@@ -143,33 +143,36 @@ def _known(options: argparse.Namespace) -> Ledger:
     if options.head is not None and not state.holds(options.head):
         raise InputError(no_head(options.file, options.head))
     budget = _budget(options, _DELTA if state.budget is None else state.budget.delta)
-    for path in options.join or ():
-        _join(ledger, path, state.unit)
+    ledger.join_all([_spent(path, ledger.path, state.unit) for path in options.join or ()])
     if budget is not None:
         ledger.set_budget(budget)
     return ledger
 
 
-def _join(ledger: Ledger, path: Path, unit: str | None) -> None:
-    """Enter what a session or a learned file says was spent."""
+def _spent(path: Path, ledger: Path, unit: str | None) -> Past:
+    """What a session or a learned file says was spent; raises InputError if that is of another
+    unit than the ledger's."""
     from geodp_app.files.document_files import file_kind
     from geodp_app.files.learned_file import read_learned
     from geodp_app.files.session import load_session
 
     if file_kind(path) == "session":
-        source = Source.of_files([path])
-        ledger.join([past_run(charge) for charge in load_session(path).work.spent], source)
-        return
-    release = read_learned(path).release
-    if release is None:
-        raise InputError(f"{path}: is no session, and no shape that geodp learned")
-    if (other := dict(release.parameters).get("unit")) != unit:
+        work = load_session(path).work
+        runs = [past_run(charge) for charge in work.spent]
+        other = None if work.examples is None else work.examples.unit
+        rows = 1 if work.examples is None else work.examples.rows
+    else:
+        release = read_learned(path).release
+        if release is None:
+            raise InputError(f"{path}: is no session, and no shape that geodp learned")
+        runs = [(NewRun("file", release.learner, release.privacy), "released")]
+        other = dict(release.parameters).get("unit")
+        rows = 1 if release.privacy is None else release.privacy.rows
+    if not same_unit(other, unit):
         raise InputError(
-            f"{path}: protects {_unit(other)}, and {ledger.path} {_unit(unit)}: they do not add up"
+            f"{path}: protects {_unit(other)}, and {ledger} {_unit(unit)}: they do not add up"
         )
-    rows = 1 if release.privacy is None else release.privacy.rows
-    source = Source.of_files([path], unit, rows=rows)
-    ledger.join([(NewRun("file", release.learner, release.privacy), "released")], source)
+    return runs, Source.of_files([path], unit, rows=rows)
 
 
 # --- what is printed ---------------------------------------------------------------------------
@@ -221,11 +224,12 @@ def statement(state: State) -> list[str]:
 
 
 def _unit(column: str | None) -> str:
-    return "one row" if column is None else f"one person, named by {column},"
+    return "one row" if column is None else f"one person, named by {column}"
 
 
 def _protected(state: State) -> str:
-    return _NEIGHBOURS[state.rule.relation].format(_unit(state.unit))
+    said = _NEIGHBOURS[state.rule.relation].format(_unit(state.unit))
+    return said if state.unit is None else said.replace(" that", ", that")
 
 
 _HEADINGS = ("entered", "verb", "learner", "source", "epsilon", "delta", "end")

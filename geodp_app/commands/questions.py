@@ -8,7 +8,7 @@ and answered is published: it goes to standard output, what is said besides to s
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
 from geometry.grid import BoundsError, GridMap
+from geometry.mask import Mask
 
 if TYPE_CHECKING:
     from learners.stability.stability_learner import StabilityLearner
@@ -25,7 +26,12 @@ NO_ANSWER = "?"
 
 
 def answer_questions(
-    model: StabilityLearner, frame: Frame, lines: Iterable[str], *, quiet: bool
+    model: StabilityLearner,
+    frame: Frame,
+    lines: Iterable[str],
+    masks: Sequence[Mask] = (),
+    *,
+    quiet: bool,
 ) -> None:
     """Label points, a line each, until there are no more lines, halts or queries.
 
@@ -37,6 +43,8 @@ def answer_questions(
         With bounds, points are lon,lat in degrees; else x,y in grid units.
     lines : iterable of str
         Two numbers each, with a comma between them; a line that is none is told, and asks nothing.
+    masks : sequence of Mask
+        What the shape is clipped to: a point outside is labelled 0, and asks nothing.
     quiet : bool
         Say nothing but answers.
     """
@@ -54,14 +62,18 @@ def answer_questions(
     for number, line in enumerate(until_cancelled(lines), start=1):
         if not line.strip():
             continue
+        asked = ",".join(part.strip() for part in line.split(","))
         try:
-            (record,) = model.ask([_point(line, frame)])
+            point = np.array([_point(line, frame)])
+            if not all(mask.keep(np.ones(1, np.int64), point, frame)[0] for mask in masks):
+                print(f"{asked},0", flush=True)
+                continue
+            (record,) = model.ask(point)
         except ValueError as error:
             tell(f"line {number}: {error}; give {where}")
             continue
         value = record.release.value
-        answer = NO_ANSWER if value is None else str(value)
-        print(f"{','.join(part.strip() for part in line.split(','))},{answer}", flush=True)
+        print(f"{asked},{NO_ANSWER if value is None else value}", flush=True)
         if not record.release.halts_left or not record.release.queries_left:
             what = "points may have no answer" if record.release.queries_left else "points"
             tell(f"no more {what}: the budget is used up")

@@ -160,9 +160,18 @@ class CsvRows:
 
         width, size = len(self.head.names), self.text.count("\n", start, stop) + 1
         given = chain.from_iterable(map(io.StringIO, chunks()))
-        reader = csv.reader(given, delimiter=self.head.delimiter)
+        # strict: a quote that nothing closes would take all rows after it for one cell
+        reader, last = csv.reader(given, delimiter=self.head.delimiter, strict=True), 0
+
+        def numbered() -> Iterator[tuple[list[str], int]]:
+            nonlocal last
+            for row in reader:
+                last = reader.line_num
+                yield row, last
+
+        rows_read = numbered()
         try:
-            while read := [(row, reader.line_num) for row in islice(reader, _ROWS_AT_ONCE)]:
+            while read := list(islice(rows_read, _ROWS_AT_ONCE)):
                 rows, wrong = [row for row, _ in read if row], {}
                 for i, row in enumerate(rows):
                     if len(row) != width:
@@ -175,8 +184,10 @@ class CsvRows:
                     lines = [before + line for row, line in read if row]
                     yield Batch(columns, len(rows), reader.line_num / size, wrong, lines)
         except csv.Error as error:
-            line = before + reader.line_num
-            raise InputError(f"{self.name}: line {line}: {error}") from None
+            why = str(error)
+            if "end of data" in why or "expected after" in why:
+                why = "a quote begins a cell and none ends it; a quote in a cell is written twice"
+            raise InputError(f"{self.name}: line {before + last + 1}: {why}") from None
 
     def _again(self, row: list[str], width: int) -> list[str]:
         """A row in which spaces stand before a quote: 1, 2, "yes, or no"."""

@@ -112,6 +112,15 @@ class NewRun:
         object.__setattr__(self, "privacy", None if spent is None else spent.of_run(name))
 
 
+#: Runs of the past, how they ended, and the source that they were made on.
+Past = tuple[Sequence[tuple[NewRun, End]], Source]
+
+
+def same_unit(one: str | None, other: str | None) -> bool:
+    """Whether two columns that name persons are one, as columns are found; None is of rows."""
+    return one == other or (one or "").casefold() == (other or "").casefold() != ""
+
+
 def past_run(charge: RunCharge) -> tuple[NewRun, End]:
     """A run that the document or a session knows of, and how it ended."""
     end: End = "released" if charge.finished else "cancelled"
@@ -219,21 +228,29 @@ class Ledger:
         """Enter runs of the past, which no budget can undo; how many it did not know.  Raises
         InputError if the runs are about other neighbours or another unit than the ledger, it says
         otherwise of one of them, or it cannot be written."""
-        described = self._described(source)
+        return self.join_all([(runs, source)])
+
+    def join_all(self, pasts: Sequence[Past]) -> int:
+        """The same of several sources, of all of them or of none."""
+        described = [self._described(source) for _, source in pasts]
+        number = 0
         with self._entering() as (state, lines):
-            self._check_unit(state, source, [run for run, _ in runs])
-            known = {entry.run: entry for entry in state.entries}
-            new = [(run, end) for run, end in runs if run.run not in known]
+            known = {entry.run: entry.privacy for entry in state.entries}
             private = (e for e in state.entries if e.privacy is not None and e.privacy.private)
             withdrawn = {entry.run for entry in private if not entry.spends}
-            for run, _ in runs:
-                entry = known.get(run.run)
-                if entry and (entry.privacy != run.privacy or entry.run in withdrawn):
-                    raise InputError(f"{self.path}: says otherwise of run {run.run}")
-            self._excess(state, (run.privacy for run, _ in new))  # refuses other neighbours
-            lines += [_begun(run, described) for run, _ in new]
-            lines += [{"kind": "ended", "run": run.run, "end": end} for run, end in new]
-        return len(new)
+            for (runs, source), hashes in zip(pasts, described, strict=True):
+                self._check_unit(state, source, [run for run, _ in runs])
+                for run, _ in runs:
+                    other = known.get(run.run, run.privacy) != run.privacy
+                    if other or run.run in withdrawn:
+                        raise InputError(f"{self.path}: says otherwise of run {run.run}")
+                new = [(run, end) for run, end in runs if run.run not in known]
+                self._excess(state, (run.privacy for run, _ in new))  # refuses other neighbours
+                lines += [_begun(run, hashes) for run, _ in new]
+                lines += [{"kind": "ended", "run": run.run, "end": end} for run, end in new]
+                known |= {run.run: run.privacy for run, _ in new}
+                number += len(new)
+        return number
 
     def set_budget(self, budget: Budget) -> None:
         """Set a budget, or another one; that it was set stays in the ledger.  Raises InputError if
@@ -254,7 +271,7 @@ class Ledger:
         return state.hash_of(source.name), contents
 
     def _check_unit(self, state: State, source: Source, runs: Iterable[NewRun]) -> None:
-        if source.unit == state.unit:
+        if same_unit(source.unit, state.unit):
             charged = {run.privacy.rows for run in runs if run.privacy is not None}
             if not charged <= {source.rows}:
                 raise InputError(
@@ -267,8 +284,9 @@ class Ledger:
                 f"{self.path}: protects rows, and of each {source.unit} one was taken: leave --id "
                 "out, or begin another ledger"
             )
+        here = "rows count" if source.unit is None else f"{source.unit} does"
         raise InputError(
-            f"{self.path}: protects whoever {state.unit} names, and here rows count: give "
+            f"{self.path}: protects whoever {state.unit} names, and here {here}: give "
             f"geodp learn --id {state.unit}"
         )
 

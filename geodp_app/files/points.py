@@ -94,8 +94,9 @@ class PointsRead(CheckedRows):
     #: What the columns were taken for, in one line; empty if nothing was guessed.
     guessed: str
     #: Shape (n, 2): where the examples were before they were rounded to the grid, in the system of
-    #: the bounds or in grid units.
+    #: the bounds or, of a file `on_grid`, in grid units.
     places: NDArray[np.float64]
+    on_grid: bool
     #: What was read: some files can be opened only once.
     file: ImportFile
 
@@ -160,7 +161,7 @@ def read_opened(
     guessed, places = _guessed(file, kind, columns, options), rows.numbers
     if person is not None or len(checked.rows) < len(places):
         places = places[checked.rows]
-    return PointsRead(**found, guessed=guessed, places=places, file=file)
+    return PointsRead(**found, guessed=guessed, places=places, on_grid=on_grid, file=file)
 
 
 def _columns(file: ImportFile, options: PointOptions) -> tuple[Columns, Kind]:

@@ -24,7 +24,6 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from geodp_app.document.examples import Frame
 from geodp_app.files.csv_table import CsvRows, Head, plain_parts
 from geodp_app.files.gdal_layers import DRIVERS, free_name, layer_files, on_lines
 from geodp_app.files.import_file import ImportFile, chosen_layer, look
@@ -44,7 +43,8 @@ _MARKS = {
 #: that is read holds that character.
 _LONE, _CARRIAGE = re.compile(r"\r(?!\n)"), "\0"
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
-_NUMBER = re.compile(r"-?(0|[1-9]\d*)([.,]\d+)?([eE][+-]?\d+)?")
+#: So many digits before the point that a float has all of them: ids that are longer are text.
+_NUMBER = re.compile(r"-?(0|[1-9]\d{0,14})([.,]\d+)?([eE][+-]?\d+)?")
 
 #: New columns by name, shape (n,) each, of whole numbers or of others; NaN is none.
 Added = Mapping[str, NDArray[Any]]
@@ -103,11 +103,10 @@ def points_files(
     table, geometry, shape, crs, fid = found
     table = table.take(kept)
     box = None if points is None else points.examples.frame.bounds
-    if points is not None and (geometry is None or box is None):
-        # without bounds a grid goes to 0..1 degrees, as learned shapes do
+    if points is not None and (geometry is None or points.on_grid):
         if geometry is not None:
             table = table.drop_columns([geometry])
-        own, crs = _places(points, points.examples.frame)
+        own, crs = _places(points)
         geometry, shape = free_name("geometry", table.column_names), "Point"
         column = pyarrow.array(shapely.to_wkb(shapely.points(own)), pyarrow.binary())
         table = table.append_column(geometry, column)
@@ -131,11 +130,12 @@ def rows_of(source: Path, layer: str | None, *, areal: bool = True) -> _Found:
     return _layer(source, layer, pyarrow, areal=areal)
 
 
-def _places(read: PointsRead, frame: Frame) -> tuple[NDArray[np.float64], str]:
+def _places(read: PointsRead) -> tuple[NDArray[np.float64], str]:
     """Where the rows lie, and in which system."""
-    if frame.bounds is None:
-        return unit_box_map(frame.d).to_own(read.places), LONLAT
-    return frame.bounds.rolled(read.places), frame.bounds.crs
+    # without bounds a grid goes to 0..1 degrees, as learned shapes do
+    place = read.examples.frame.place or unit_box_map(read.examples.frame.d)
+    own = place.to_own(read.places) if read.on_grid else read.places
+    return place.bounds.rolled(own), place.bounds.crs
 
 
 def beside(added: Added, taken: Sequence[str]) -> Added:
@@ -182,8 +182,7 @@ def _csv(source: Path, head: Head, kept: NDArray[np.int64], added: Added) -> byt
     for values in named.values():
         cells = list(map(add, cells, (between + cell for cell in _texts(values))))
     parts, before = ["\n".join((*above, ""))], 0
-    odd = "\r" in text or _CARRIAGE in text or text.count('"') % 2  # a quote that nothing closes
-    longer = _longer if odd else add
+    longer = _longer if "\r" in text or _CARRIAGE in text else add
     for rows in _records(text, between):
         first, last = np.searchsorted(kept, [before, before + len(rows)]).tolist()
         some = rows

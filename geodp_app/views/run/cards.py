@@ -375,10 +375,16 @@ class QueryCard(QFrame):
         """Ask the chunks of a run by votes for the label of a public point."""
         self.x_field.setValue(point[0])
         self.y_field.setValue(point[1])
+        work, at = self._runs.document.work, np.array([point], dtype=np.int64)
         if why := self.refusal:
             self._runs.announced.emit(why)
+        elif work.within and not work.within.keep(np.ones(1, np.int64), at, work.frame)[0]:
+            outside = (
+                f"({point[0]}, {point[1]}): outside of {work.within.name}, so 0; nobody was asked"
+            )
+            self._runs.announced.emit(outside)
         else:
-            self._runs.controller.query(np.array([point], dtype=np.int64))
+            self._runs.controller.query(at)
 
     def _queried(self, reply: Queried) -> None:
         log, tell = self._runs.log, self._runs.announced.emit
