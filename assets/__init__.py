@@ -104,12 +104,21 @@ def shape_path(text: str) -> Path:
     path = Path(text)
     if text not in NAMED_SHAPES:
         return path
-    found = land_path() if text == "land" else example_path(text)
+    found = _named_path(text)
     if path.is_file():
         raise ValueError(
             f"{text} is a file here, and an example of geodp: say ./{text} for the file, or {found}"
         )
     return found
+
+
+def shape_name(path: Path) -> str:
+    """What :func:`shape_path` makes this path of."""
+    return next((name for name in NAMED_SHAPES if path == _named_path(name)), str(path))
+
+
+def _named_path(name: str) -> Path:
+    return land_path() if name == "land" else example_path(name)
 
 
 def palette_path(name: str) -> Path:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assets import shape_name
 from geodp_app.commands import Parser, arguments, points
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError, PictureError, printable, refusals
@@ -212,7 +213,7 @@ def learn(options: argparse.Namespace) -> None:
                 summary = report(
                     release,
                     run=run_stated(learner, parameters, sample.frame, reading),
-                    within=None if options.within is None else str(options.within),
+                    within=None if mask is None else shape_name(options.within),
                     within_layer=options.within_layer,
                     date=options.date,
                 )
@@ -469,10 +470,10 @@ def as_reported(options: argparse.Namespace, given: Sequence[str]) -> list[str]:
 
 
 def _typed(value: Any) -> str:
-    if isinstance(value, list):
-        return ",".join(map(str, value))
     if isinstance(value, dict):
-        text = io.StringIO()
-        csv.writer(text, lineterminator="").writerow(f"{n}={name}" for n, name in value.items())
-        return text.getvalue()
-    return str(value)
+        value = [f"{name}={column}" for name, column in value.items()]
+    if not isinstance(value, list):
+        return str(value)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(value)
+    return text.getvalue()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from geodp_app.commands import Parser, arguments, points
 from geodp_app.document.examples import DEFAULT_GRID, Frame, count_mistakes
-from geodp_app.errors import InputError, printable
+from geodp_app.errors import InputError, printable, refusals
 from geodp_app.files.import_columns import place_of
 from geodp_app.files.import_file import ImportFile
 from geodp_app.files.points import read_points
@@ -141,8 +141,11 @@ def predict(options: argparse.Namespace) -> None:
             held = Path(folder) / "standard-input"
             with open(0 if streamed else options.points, "rb", closefd=not streamed) as stream:
                 held.write_bytes(stream.read())
-            options.points = held
-            predict(options)
+            given, options.points = options.points, held
+            try:
+                predict(options)
+            except InputError as error:  # nobody has that file
+                raise InputError(str(error).replace(str(held), str(given))) from None
         return
     inputs = [options.learned, options.points, options.within]
     arguments.check_outputs(options, inputs, output="points")
@@ -283,7 +286,8 @@ def areas(options: argparse.Namespace) -> None:
     arguments.check_outputs(options, [options.learned, options.districts], output="districts")
     shape = read_shape(options.learned)
     file, districts = open_districts(options.districts, options.layer)
-    found = measured(shape, districts)
+    with refusals(options.districts, InputError):
+        found = measured(shape, districts)
     names = _names(file, options.name)
     if options.output is not None:
         write_files(

@@ -134,7 +134,7 @@ def measured(shape: LearnedShape, districts: TargetFile) -> dict[str, NDArray[np
     covered = [clipped(each, learned) for each in here]
     area, of_shape = sizes(here), sizes(covered)
     if not area.any():
-        raise InputError(f"{districts.name}: no district lies where the shape was learned")
+        raise InputError("no district lies where the shape was learned")
     found = {
         "in_bounds": _part(area, sizes(whole)),
         "area_km2": area.round(6),

@@ -34,7 +34,11 @@ def of_parameters() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        text = re.sub(r"--([a-z-]+)", lambda option: option[1].replace("-", "_"), str(error))
+        text = re.sub(
+            r"(?<![\w-])(?<!ledger )--([a-z][a-z-]+)",
+            lambda option: option[1].replace("-", "_"),
+            str(error),
+        )
         raise InputError(text) from None
     except OSError as error:
         where = "" if error.filename is None else f"{os.fspath(error.filename)}: "
@@ -74,8 +78,11 @@ def several(value: Any) -> tuple[Any, ...]:
     """One value, or those of a sequence, each once and in order; of None none."""
     if value is None:
         return ()
-    values = value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
-    return tuple(dict.fromkeys(values))
+    alone = isinstance(value, str | bytes) or not isinstance(value, Iterable)
+    try:
+        return tuple(dict.fromkeys([value] if alone else value))
+    except TypeError:
+        raise InputError(f"one value or several are wanted, not {value!r:.60}") from None
 
 
 @of_parameters()
@@ -158,6 +165,7 @@ def read_points(
     from geodp_app.files.import_columns import person_column, person_words
     from geodp_app.files.import_file import is_data_frame, open_frame
     from geodp_app.files.points import (
+        OUT_OF_BOUNDS,
         TIGHT,
         UNUSABLE,
         PointOptions,
@@ -165,6 +173,7 @@ def read_points(
         read_points as read,
     )
     from geometry.grid import checked_bounds
+    from geometry.halfplane import MAX_D
     from learners.core.examples import LabelWords
     from learners.core.sklearn_support import PrivacyWarning
     from learners.parameters import whole
@@ -177,10 +186,19 @@ def read_points(
     checked("columns", columns, Mapping, "a mapping of names")
     for name, text in (("id", id), ("layer", layer), ("crs", crs)):
         checked(name, text, str, "a text")
-    if unusable not in UNUSABLE:
-        raise InputError(f"unusable must be {' or '.join(UNUSABLE)}, not {unusable!r}")
+    for role, column in (columns or {}).items():
+        if not isinstance(column, str):
+            raise InputError(f"columns: {role} must be a column's name, a text, not {column!r}")
+    said = (("unusable", unusable, UNUSABLE), ("out_of_bounds", out_of_bounds, OUT_OF_BOUNDS))
+    for name, value, choices in said:
+        if value not in choices:
+            raise InputError(f"{name} must be {' or '.join(choices)}, not {value!r}")
     grid = None if grid is None else whole("grid", grid, 1)
+    if grid is not None and grid > MAX_D:
+        raise InputError(f"grid must be at most {MAX_D:,}, not {grid:,}")
     rows = whole("rows", rows, 1)
+    if crs is not None and bounds is None:
+        raise InputError("crs is the system of bounds: give bounds in its units, too")
     if rows > 1 and id is None:
         raise InputError("rows is how many rows of a person: give id, too")
     box = None if bounds is None else checked_bounds(bounds, crs)

@@ -54,6 +54,10 @@ _MARK = re.compile(r"[^\w\s]")
 OR_ELSE = "choose another name, or give --overwrite (in Python overwrite=True)"
 
 
+#: Metadata by which a layer of rows is known to be geodp's.
+_WRITTEN = {"written_by": "geodp"}
+
+
 def layer_files(
     path: Path,
     table: Any,
@@ -111,8 +115,7 @@ def layer_files(
         options["GEOMETRY_NAME"] = geometry
         others = [name for name in table.column_names if name != fid]
         options["FID"] = fid or free_name("fid", others)
-        if member is not None:
-            options["layer_metadata"] = {OWN: member}
+        options["layer_metadata"] = _WRITTEN if member is None else {OWN: member}
     elif driver == "ESRI Shapefile":
         options["DBF_DATE_LAST_UPDATE"] = _NO_DAY
 
@@ -205,8 +208,7 @@ def _others(path: Path, layer: str, *, overwrite: bool) -> bool:
     if layer in tables and not overwrite:
         with contextlib.suppress(InputError), reading(str(path)), plain_path(str(path)) as own:
             info = pyogrio.read_info(own, layer=layer)
-            ours = {"predicted", "in_doubt"} & set(info["fields"])
-            if ours or OWN in (info.get("layer_metadata") or {}):
+            if {OWN, *_WRITTEN} & set(info.get("layer_metadata") or {}):
                 return styled or tables != {layer}
         raise InputError(f"{path}: has a layer {layer} that geodp has not written: {OR_ELSE}")
     return styled or tables != {layer}

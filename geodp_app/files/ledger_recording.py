@@ -163,7 +163,9 @@ def beside(*paths: str | os.PathLike[str]) -> str | None:
 
 
 def _folders(path: Path) -> Iterable[Path]:
-    """Where a file is named, by each link on the way to it."""
+    """Where a file is named, by each link on the way to it; of a pipe the folder here."""
+    if path.parts[1:2] in (("dev",), ("proc",)) and not os.path.isfile(path):
+        path = Path("-")
     if path == Path("-") and os.path.isfile("/dev/stdin"):  # as < sends it; a pipe: the folder here
         path = Path("/dev/stdin")
     for _ in range(_MOST_LINKS):

@@ -40,8 +40,15 @@ _OTHER_FILES = (".kml", ".zip", ".geodp")
 #: What has been written since :func:`forget_written`, for whoever interrupts a command.
 _written: list[str] = []
 
-#: What is in files of geodp: its name, columns of `predict` and `areas`, the fields of a layer.
-_MARKS = re.compile(rb"geodp|predicted|in_doubt|differentially private|[Nn]ot private")
+#: What files of geodp hold, and no words that others may write: the line of a frame, the member of
+#: JSON, what pictures say they were drawn by.  A layer has its statement of privacy in a field of
+#: that name.  Rows of other people with more columns, as `predict` writes, are not told apart.
+_MARKS = re.compile(
+    rb'\A\W{0,3}# geodp |"geodp": |Software\0geodp|Drawn by geodp|\APK.*geodp/metadata\.txt',
+    re.DOTALL,
+)
+_LAYER_MARKS = re.compile(rb"differentially private|[Nn]ot private")
+_LAYERS = {".dbf": b"\x03", ".fgb": b"fgb", ".parquet": b"PAR1"}
 _LOOKED_AT = 2**20
 
 #: Endings of what programs keep beside a file to find things in it, by the file's own: false once
@@ -180,6 +187,11 @@ def _is_ours(path: Path) -> bool:
             some = held[:_LOOKED_AT] + held[-_LOOKED_AT:]
     except (OSError, ValueError):  # what cannot be read is not known to be ours
         return False
+    if some.startswith(b"SQLite format 3"):  # a ledger, or somebody's database
+        return False
+    begins = _LAYERS.get(path.suffix.lower())
+    if begins is not None and some.startswith(begins):
+        return b"statement" in some and _LAYER_MARKS.search(some) is not None
     return _MARKS.search(some) is not None
 
 

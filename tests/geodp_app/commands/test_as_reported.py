@@ -121,13 +121,15 @@ def test_every_parameter_of_a_run_can_be_asked_for_again(learner, tmp_path) -> N
     parser, given = build_parser(), ["learn", "p.csv", "-o", "h.geojson", "--learner", learner]
     more = ["--check", "10%"] + (["--k", "3"] if BY_ID[learner].counts else [])
     declared, first = arguments.resolved_learner(parser.parse_args(given + more), "learn")
-    run = run_stated(declared, first, Frame(64), {"columns": {"label": 'a,"b"'}})
+    reading = {"columns": {"label": 'a,"b"'}, "inside": ["wet, deep", 'say "yes"']}
+    run = run_stated(declared, first, Frame(64), reading)
     path = tmp_path / "r.json"
     path.write_text(json.dumps({"geodp": __version__, "run": run}))
     like = ["learn", "p.csv", "-o", "h.geojson", "--as", str(path)]
     options = parser.parse_args(as_reported(parser.parse_args(like), like))
     assert arguments.resolved_learner(options, "learn") == (declared, first)
-    assert (options.grid, options.columns) == (64, {"label": 'a,"b"'})
+    assert (options.grid, options.columns) == (64, reading["columns"])
+    assert options.inside == tuple(reading["inside"])
 
 
 def test_another_version_is_told(reports, asked, capsys) -> None:

@@ -22,6 +22,7 @@ from geodp import Examples, Frame, InputError
 from geodp_app.cli import main
 from geodp_app.commands import learn as learning, ledger as verb
 from geodp_app.document.document import Document
+from geodp_app.document.work import Work
 from geodp_app.files import ledger as ledger_module
 from geodp_app.files.document_files import import_examples
 from geodp_app.files.ledger import Ledger
@@ -425,10 +426,32 @@ def test_sessions_and_learned_files_of_the_past_join(points, tmp_path, capsys) -
     assert fails(capsys, "ledger", path, "--join", points)
     persons = tmp_path / "c.ledger"
     said(capsys, persons, "--new", "--id", "who")
-    outcome = fails(capsys, "ledger", persons, "--join", points.parent / "h.geojson")
+    for past in (points.parent / "h.geojson", tmp_path / "a.geodp"):
+        outcome = fails(capsys, "ledger", persons, "--join", past)
+        assert "protects one row, and" in outcome
+        assert "one person, named by who: they do not add up" in outcome
+
+
+def test_a_session_of_persons_joins_their_ledger_and_no_other(points, tmp_path, capsys) -> None:
+    document = Document()
+    import_examples(points, document)
+    persons = replace(document.work.examples, unit="who")
+    charge = run_charge(0.5, 0.0, "add-remove", finished=True)
+    save_session(tmp_path / "a.geodp", Work(examples=persons, simulated=False, spent=(charge,)))
+    said(capsys, tmp_path / "rows.ledger", "--new")
+    outcome = fails(capsys, "ledger", tmp_path / "rows.ledger", "--join", tmp_path / "a.geodp")
     assert "they do not add up" in outcome
-    outcome = fails(capsys, "ledger", persons, "--join", tmp_path / "a.geodp")
-    assert "protects whoever who names, and here rows count" in outcome
+    said(capsys, tmp_path / "c.ledger", "--new", "--id", "Who")  # columns are found so, too
+    text = said(capsys, tmp_path / "c.ledger", "--join", tmp_path / "a.geodp")
+    assert "1 run together: epsilon = 0.5" in text
+
+
+def test_what_is_joined_joins_as_a_whole(points, tmp_path, capsys) -> None:
+    spend(points)
+    path = tmp_path / "b.ledger"
+    said(capsys, path, "--new")
+    assert fails(capsys, "ledger", path, "--join", points.parent / "h.geojson", points)
+    assert "Nothing was spent so far" in said(capsys, path)
 
 
 def test_a_first_budget_has_room_for_the_delta_of_rounding(points, tmp_path, capsys) -> None:

@@ -113,7 +113,10 @@ def test_no_file_says_when_it_was_written(tmp_path, given, name, monkeypatch):
     first = held(tmp_path)
     days = [each for each in _days() if any(each in data for data in first.values())]
     assert days == []
-    write(path)  # written over what geodp wrote, without being told to
+    if name.startswith("predict"):  # rows are people's own, and go only if that is told
+        for each in tmp_path.iterdir():
+            each.unlink()
+    write(path)  # what else geodp wrote is written over without being told to
     assert held(tmp_path) == first
 
 
@@ -327,22 +330,34 @@ def test_other_layers_of_a_geopackage_stay(tmp_path: Path, given: Path, verb: st
     database.close()
 
 
+#: Words of geodp in what somebody else has written.
+OTHERS = b"x,y,label,predicted,statement\n1,1,1,0.3,Not private land; a geodp note\n"
+
+
+def test_a_ledger_is_written_over_by_nothing(tmp_path: Path, given: Path) -> None:
+    for name in ("spent", "spent.geojson"):
+        assert main(["ledger", str(tmp_path / name), "--new", "--quiet"]) == 0
+        before = (tmp_path / name).read_bytes()
+        assert main(learn(given, tmp_path / name)) == 2
+        assert (tmp_path / name).read_bytes() == before
+
+
 def test_what_geodp_has_not_written_goes_only_if_told(tmp_path: Path, given: Path) -> None:
     for name in ("a.geojson", "a.gpkg", "a.fgb", "a.parquet", "a.csv", "a.png"):
         path = tmp_path / name
-        path.write_bytes(b"somebody's only copy")
+        path.write_bytes(OTHERS)
         arguments = learn(given, path)
         if name == "a.csv":
             arguments = predict(given, given / "points.csv", path, *BOX[:2])
         if name == "a.png":
             arguments = ["render", str(given / "learned.geojson"), "-o", str(path), "--quiet"]
         assert main(arguments) == 2
-        assert path.read_bytes() == b"somebody's only copy"
+        assert path.read_bytes() == OTHERS
         if path.suffix in SHAPES:
             with pytest.raises(geodp.InputError, match="overwrite"):
                 geodp.save(geodp.load(given / "learned.geojson"), path)
         assert main([*arguments, "--overwrite"]) == 0
-        assert path.read_bytes() != b"somebody's only copy"
+        assert path.read_bytes() != OTHERS
         path.write_bytes(b"")  # nothing is lost with an empty file, such as mktemp makes
         assert main(arguments) == 0
 
@@ -369,7 +384,7 @@ def test_no_index_of_another_shapefile_stays_beside(tmp_path: Path, given: Path)
     (tmp_path / "a.shp.xml").write_text("notes")
     (tmp_path / "ab.qix").write_text("another's")
     assert (tmp_path / "a.qix").exists()
-    assert main(predict(given, given / "points.csv", path, *BOX[:2])) == 0
+    assert main(predict(given, given / "points.csv", path, *BOX[:2], "--overwrite")) == 0
     assert {each.name for each in tmp_path.iterdir()} == {
         "a.shp", "a.shx", "a.dbf", "a.prj", "a.cpg", "a.shp.xml", "ab.qix"
     }  # fmt: skip
