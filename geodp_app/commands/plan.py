@@ -26,7 +26,7 @@ _PARAMETERS = ("k", "direction", "measure", "beta", "epsilon", "delta", "neighbo
 
 PLAN = """Say how many examples suffice for error alpha, or with --n what n guarantees.
 
-Learners are those of `geodp learn`.
+Of the learners of `geodp learn`, those that --learner names can be planned.
 
 For covers a theorem answers (Kaplan, Mansour, Matias, Stemmer 2019). It is a worst case: it
 assumes independent examples with right labels, and k pieces that fit them exactly, and then fails

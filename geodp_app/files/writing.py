@@ -44,7 +44,7 @@ _written: list[str] = []
 #: JSON, what pictures say they were drawn by.  A layer has its statement of privacy in a field of
 #: that name.  Rows of other people with more columns, as `predict` writes, are not told apart.
 _MARKS = re.compile(
-    rb'\A\W{0,3}# geodp |"geodp": |Software\0geodp|Drawn by geodp|\APK.*geodp/metadata\.txt',
+    rb'\A\W{0,3}# geodp |"geodp": |Software\0geodp|Drawn by geodp|\APK.*geodp_qgis/',
     re.DOTALL,
 )
 _LAYER_MARKS = re.compile(rb"differentially private|[Nn]ot private")

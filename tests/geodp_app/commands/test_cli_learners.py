@@ -189,6 +189,15 @@ def test_degrees_are_asked_about_where_there_are_bounds(tmp_path, monkeypatch, c
     assert said.err == ""
 
 
+def test_outside_of_the_clip_nobody_is_asked(points, tmp_path, monkeypatch, capsys):
+    clip = {"type": "Polygon", "coordinates": [[[0, 0], [8, 0], [8, 8], [0, 8], [0, 0]]]}
+    path = tmp_path / "clip.geojson"
+    path.write_text(json.dumps({"geodp": {"frame": "grid", "grid": 32}, **clip}))
+    monkeypatch.setattr("sys.stdin", io.StringIO("3,4\n3,9\n"))
+    assert learn(points, "--ask", "1", "--within", str(path), "--quiet") == 0
+    assert capsys.readouterr().out == "3,4,1\n3,9,0\n"  # it would be 1 by the votes
+
+
 def test_other_learners_are_not_asked(points, tmp_path, capsys):
     target = str(tmp_path / "o.geojson")
     assert main(["learn", str(points), "--grid", "32", "--ask", "1", "-o", target]) == 2

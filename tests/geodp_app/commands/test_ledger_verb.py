@@ -224,13 +224,16 @@ def test_a_link_or_a_view_does_not_lead_past_a_ledger(linked, ledger, capsys, mo
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="what standard input is has no name there")
-def test_standard_input_from_a_file_is_that_file(points, ledger, tmp_path) -> None:
+@pytest.mark.parametrize("way", ["a file, elsewhere", "a pipe, beside the ledger"])
+def test_standard_input_is_the_file_that_it_is_or_here(points, ledger, tmp_path, way) -> None:
     (tmp_path / "other").mkdir()
-    argv = ["learn", "-", "--grid", D, "--learner", "histogram", "--epsilon", 3, "-o", "o.geojson"]
+    name, where = ("-", tmp_path / "other") if "file" in way else ("/dev/stdin", ledger.path.parent)
+    argv = ["learn", name, "--grid", D, "--learner", "histogram", "--epsilon", 3, "-o", "o.geojson"]
     with open(points, "rb") as file:
+        given = {"stdin": file} if "file" in way else {"input": points.read_text()}
         run = subprocess.run(
             [sys.executable, "-m", "geodp_app", *map(str, argv)],
-            stdin=file, capture_output=True, text=True, cwd=tmp_path / "other",
+            **given, capture_output=True, text=True, cwd=where,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )  # fmt: skip
     assert (run.returncode, ledger.state().entries) == (2, ())

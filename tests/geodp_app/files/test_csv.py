@@ -137,6 +137,11 @@ def test_a_bad_row_is_named(write, row, reason):
         ("x,y,label\n3,4,1\n5,\x006,0\n", "line 3 holds a NUL byte"),
         (b"x,y,label\n3,4,1\n\xff,6,0\n", "line 3 is not UTF-8"),
         ("# geodp {oops\nx,y,label\n3,4,1\n", "line 1: '# geodp' must be followed by a JSON"),
+        ('x,y,label\n3,4,1\n1,2,"5 inches\n3,4,0\n', "line 3: a quote begins a cell and none ends"),
+        (
+            'x,y,label\n3,4,1\n1,2,"5" inches\n3,4,0\n',
+            "line 3: a quote begins a cell and none ends",
+        ),
         ('# geodp {"grid": 0}\nx,y,label\n3,4,1\n', "grid 0"),
         ('# geodp {"grid": 1048577}\nx,y,label\n3,4,1\n', "grid 1048577"),
         ('# geodp {"grid": true}\nx,y,label\n3,4,1\n', "grid True"),

@@ -369,3 +369,23 @@ def test_points_may_come_by_a_pipe(tmp_path: Path, learned: Path) -> None:
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[0] == "x,y,predicted"
     assert [line[-1] for line in done.stdout.splitlines()[1:]] == ["1", "0", "1"]
+
+
+def test_points_of_a_grid_lie_in_its_bounds(learned: Path, tmp_path: Path) -> None:
+    path = tmp_path / "grid.csv"
+    path.write_text("x,y\n0,0\n64,32\n")
+    predict(learned, path, tmp_path / "out.gpkg")
+    found = geopandas.read_file(tmp_path / "out.gpkg")
+    assert found.crs == "EPSG:3035"
+    places = [(each.x, each.y) for each in found.geometry]
+    assert places == [(4320000.0, 3200000.0), (4330000.0, 3205000.0)]
+    assert found["predicted"].tolist() == [1, 0]
+
+
+def test_ids_of_many_digits_are_told_apart(learned: Path, tmp_path: Path) -> None:
+    path, ids = tmp_path / "ids.csv", ["1234567890123456789", "1234567890123456790"]
+    path.write_text("x,y,who,part\n" + "".join(f"1,1,{each},0.5\n" for each in ids))
+    predict(learned, path, tmp_path / "out.gpkg")
+    found = geopandas.read_file(tmp_path / "out.gpkg")
+    assert found["who"].tolist() == ids
+    assert found["part"].tolist() == [0.5, 0.5]

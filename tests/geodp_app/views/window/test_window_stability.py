@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import shapely
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -24,6 +25,7 @@ from geodp_app.runs.figures import Selecting
 from geodp_app.runs.protocol import Progressed
 from geodp_app.views.plane.learned_layer import margin_image
 from geodp_app.views.window.main_window import MainWindow
+from geometry.mask import mask_of
 from learners.core.releases import CoverRelease
 from learners.stability.sample_and_aggregate import PLACES, VoteProgress, VoteView
 
@@ -67,6 +69,12 @@ def test_points_are_clicked_until_the_halts_are_used_up(qtbot, window, tmp_path)
     assert card.left.text().startswith("Halts left: ")
     spent = window.document.work.spent
 
+    # outside of what the shape is clipped to, all is 0 without a question
+    window.document.set_within(mask_of(shapely.box(0, 0, 30, 64), window.document.work.frame))
+    click(window, 50, 14)
+    assert "(50, 14): outside of" in window.status_line.text()
+    window.document.set_within(None)
+    assert asked(window) == 0
     # deep inside and far outside the chunks agree
     ask(qtbot, window, 26, 22)
     ask(qtbot, window, 61, 61)
