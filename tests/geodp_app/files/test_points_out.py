@@ -49,7 +49,8 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def predict(learned: Path, points: Path, output: Path, *more: str) -> None:
-    assert main(["predict", str(learned), str(points), "-o", str(output), "--quiet", *more]) == 0
+    how = ("--overwrite", "--quiet")
+    assert main(["predict", str(learned), str(points), "-o", str(output), *how, *more]) == 0
 
 
 ZONE = timezone(timedelta(hours=2))
