@@ -59,14 +59,6 @@ def test_in_an_exclusive_group_everything_can_be_checked() -> None:
         assert all(each.checkable for each in members)
 
 
-def test_texts_are_short_and_tips_are_sentences() -> None:
-    for each in ACTIONS:
-        assert len(each.text) <= 34
-        assert each.text[0].isupper()
-        assert each.tip.endswith(".")
-        assert len(each.tip) <= 70
-
-
 def test_every_icon_is_drawn() -> None:
     assert {each.icon for each in ACTIONS} - {None} <= set(icons())
 

@@ -153,15 +153,6 @@ def test_the_records_say_first_that_they_are_private(run):
     assert len(lines[1]["release"]["piece"]) == 3
 
 
-def test_the_paper_measure_runs(write, tmp_path, capsys):
-    out = tmp_path / "c.geojson"
-    points = write("p.csv", '# geodp {"grid": 64}\nx,y,label\n3,4,1\n5,6,0\n7,7,1\n')
-    argv = ["learn", points, "--learner", "cover", "--k", 2, "--measure", "paper"]
-    assert geodp(*argv, "--steps", 2, "-o", out) == 0
-    assert "warning" not in capsys.readouterr().err
-    assert read_learned(out).release.lattice.measure == "paper"
-
-
 @pytest.mark.parametrize("road", ["points", "table", "compare"])
 def test_one_class_is_told_on_a_terminal_alone(write, tmp_path, capsys, monkeypatch, road):
     """It is a fact about the examples."""

@@ -51,10 +51,6 @@ def rings(size: int, most: int) -> st.SearchStrategy[Ring]:
     return st.lists(points(size), min_size=3, max_size=most).map(tuple)
 
 
-def test_a_square_with_a_hole_has_no_fault() -> None:
-    assert shape_faults(Shape(SQUARE, (box(5, 5, 3, 3),))) == ()
-
-
 RINGS: dict[str, tuple[Ring, tuple[str, tuple[float, float]]]] = {
     "Edges 1 and 3 cross at (3.33, 3.33)": (
         ((0, 0), (10, 10), (10, 0), (0, 5)), ("crossing", (10 / 3, 10 / 3)),
@@ -128,10 +124,6 @@ def test_vertices_on_one_line_have_no_area(ring: Ring) -> None:
 def test_holes_have_their_place(holes: list[Ring], kind: str, text: str) -> None:
     (fault, *_) = shape_faults(Shape(SQUARE, tuple(holes)))
     assert (fault.kind, fault.text) == (kind, text)
-
-
-def test_a_hole_may_touch_the_outline_in_a_point() -> None:
-    assert shape_faults(Shape(SQUARE, (((0, 5), (5, 3), (5, 9)),))) == ()
 
 
 def test_three_holes_in_a_ring_cut_the_shape_apart() -> None:

@@ -105,15 +105,6 @@ def test_other_options_reach_the_program() -> None:
     assert [value for value, _ in neighbours] == ["add-remove", "replace-one"]
 
 
-def test_every_option_has_a_sentence_of_help() -> None:
-    for options in DECLARED["verbs"].values():
-        for name, option in options.items():
-            assert len(option["help"]) > 10, name
-            assert "%" not in option["help"]
-    shown = {name for each in DECLARED["learners"] for name in each["parameters"]}
-    assert all(DECLARED["verbs"]["learn"][name]["label"] for name in shown)
-
-
 # -- the program -------------------------------------------------------------------------------
 
 

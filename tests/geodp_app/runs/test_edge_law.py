@@ -282,23 +282,6 @@ def test_pixel_centres_are_the_nearest_lattice_points() -> None:
     assert pixel_centres(lattice, 1.5, 2.5, 4).tolist() == [3, 4, 4, 5]
 
 
-def test_cells_and_raster_agree() -> None:
-    q = replace(question(32, 30, 9, role="conjunction"), resolution=23)
-    unit = 1 << HalfplaneLattice(32).bits
-    centres = centres_of(HalfplaneLattice(32), q.resolution) / unit
-    for fine, coarse in zip(shade(q), shade(replace(q, most_lines=0)), strict=True):
-        assert coarse.scores is not None
-        u, v = np.meshgrid(centres, centres, indexing="ij")
-        agreed = 0
-        for cell in fine.cells:
-            # pixels at the very edge may be on the line itself
-            polygon = shapely.Polygon(cell.outline).buffer(-1e-6)
-            inside = shapely.contains_xy(polygon, u, v)
-            assert (coarse.scores[inside] == cell.score).all()
-            agreed += int(inside.sum())
-        assert agreed > 0.9 * np.isfinite(coarse.scores).sum()
-
-
 @pytest.mark.parametrize("most_lines", [0, 120])
 def test_the_watch_ends_the_work(most_lines: int) -> None:
     class Enough(Exception):
