@@ -155,7 +155,12 @@ def test_the_panel_asks_only_for_what_the_learner_uses(window, learner):
     assert said(window, "promise") or not learner.private
 
 
-@every
+#: Those whose release or views are of a kind of their own.
+KINDS = ("cover", "tiles", "convex-cover", "discs", "ellipses", "threshold", "stability",
+         "histogram", "greedy-cover")  # fmt: skip
+
+
+@pytest.mark.parametrize("learner", map(BY_ID.get, KINDS), ids=KINDS)
 def test_a_run_is_counted_shown_exported_and_comes_back(
     qtbot, window, tmp_path, monkeypatch, learner
 ):
