@@ -30,6 +30,15 @@ def test_an_equal_state_made_anew_is_not_the_saved_one():
     assert history.dirty
 
 
+def test_what_was_saved_is_not_merged_away():
+    history = History("a")
+    history.push("type", "b", merge="field")
+    history.mark_saved()
+    history.push("type", "c", merge="field")
+    assert history.dirty
+    assert (history.undo(), history.state, history.dirty) == ("type", "b", False)
+
+
 def test_the_oldest_steps_over_the_count_are_forgotten(monkeypatch):
     monkeypatch.setattr(history_module, "MOST_STEPS", 3)
     history = History(0)

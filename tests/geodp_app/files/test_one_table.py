@@ -288,8 +288,6 @@ REFUSED: dict[str, dict[str, tuple[str | bytes, str]]] = {
             "lon,latitude,lat,label\n-95,35,36,1\n",
             "--columns lon=lon,lat=latitude or --columns lon=lon,lat=lat",
         ),
-        "a second longitude": ("longitude,lng,lat,label\n-95,-94,35,1\n", SEVERAL),
-        "a second latitude, said otherwise": ("Latitude,LAT,Long,label\n35,36,-95,1\n", SEVERAL),
         "a second easting": ("easting,east,northing,label\n5,6,7,1\n", SEVERAL),
         "WKT beside x and y": ('wkt,x,y,label\n"POINT (-95 35)",1,2,1\n', SEVERAL),
         "a word": (
