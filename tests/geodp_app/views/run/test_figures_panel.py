@@ -158,6 +158,14 @@ def test_a_greedy_run_claims_no_guarantee(panel: FiguresPanel) -> None:
     assert panel.budget.spent.text() == "–"
 
 
+def test_a_run_by_tiles_has_another_account_and_no_threshold(panel: FiguresPanel) -> None:
+    panel.show_figures(replace(VIEW, account="basic", delta=1e-40, threshold=None))
+    rows = shown(panel)
+    assert (rows["Account"], rows["δ"], rows["Noisy threshold"]) == (
+        "basic composition", "10⁻⁴⁰", "–",
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_the_bar_is_as_long_as_the_share(qtbot, name) -> None:
     palette = load_palette(name)

@@ -160,7 +160,7 @@ KINDS = ("cover", "tiles", "convex-cover", "discs", "ellipses", "threshold", "st
          "histogram", "greedy-cover")  # fmt: skip
 
 
-@pytest.mark.parametrize("learner", map(BY_ID.get, KINDS), ids=KINDS)
+@pytest.mark.parametrize("learner", [BY_ID[name] for name in KINDS], ids=KINDS)
 def test_a_run_is_counted_shown_exported_and_comes_back(
     qtbot, window, tmp_path, monkeypatch, learner
 ):
@@ -265,6 +265,17 @@ def test_the_lowest_k_of_triangles_is_one_that_the_run_finds(imported: MainWindo
     assert panel.fields["finish"].isHidden()
     assert document.undo()
     assert (document.work.run["k"], document.work.run["finish"]) == (1, "none")
+
+
+def test_other_learners_are_told_k(imported: MainWindow) -> None:
+    document, panel = imported.document, imported.settings
+    found = {}
+    for learner in ("discs", "convex-cover", "tiles", "cover"):
+        document.set_run(learner=learner)
+        found[learner] = document.work.run["k"]
+        if learner != "tiles":
+            assert panel.k.minimum() == (0 if learner == "cover" else 1)
+    assert (found["discs"], found["convex-cover"], found["cover"]) == (1, 4, "auto")
 
 
 def test_a_k_that_is_typed_stays_and_the_box_gives_it_back(qtbot: QtBot, lasting: Lasting) -> None:
