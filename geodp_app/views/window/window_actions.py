@@ -43,6 +43,7 @@ _RUN_OR_PAUSE = {
         ("pause", "Pause", "Pause the run after the step under way."),
     )
 }
+_RUN_TIPS = {what: tool_tip(named) for what, named in _RUN_OR_PAUSE.items()}
 #: Buttons that have words beside their picture.
 _WITH_TEXT = {
     "draw_sample": "Sample",
@@ -155,7 +156,7 @@ class WindowActions:
         named = _RUN_OR_PAUSE[what]
         made.setText(named.text)
         made.setIconText(named.text)
-        made.setToolTip(tool_tip(named))
+        made.setToolTip(_RUN_TIPS[what])
         made.setStatusTip(named.tip)
         made.setIcon(self._run_icons[self._named])
         self._run_button.setAccessibleName(named.text)
