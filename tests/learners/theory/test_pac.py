@@ -18,7 +18,7 @@ from learners.finite.sample_sizes import (
     uniform_convergence_examples,
 )
 from learners.privacy.randomness import SeededRandom
-from learners.theory.pac import LabelledDistribution
+from learners.theory.pac import LabelledDistribution, generalization_gap
 
 ALPHA, BETA = 0.1, 0.2
 
@@ -79,3 +79,5 @@ def test_impossible_sizes_are_refused(wrong: tuple[int, float, float]) -> None:
         consistent_examples(*wrong)
     with pytest.raises(ValueError, match="rate must be positive"):
         private_examples(5, 0.1, 0.1, 0.0)
+    with pytest.raises(ValueError, match="epsilon must be positive"):
+        generalization_gap(5, 0.0, 0.1)
