@@ -93,13 +93,6 @@ class Head:
     start: int
     #: Lines before the rows.
     lines: int
-    #: Those of them above the header that have to be skipped: the others are comments.
-    skipped: int
-
-    @property
-    def commented(self) -> bool:
-        """Whether there are comments above the header."""
-        return self.lines - 1 > self.skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,13 +376,12 @@ def read_head(name: str, text: str) -> Head:
     if not text or text.isspace():
         raise InputError(f"{name}: the file is empty; it needs a header x,y,label")
     member: Any = {}
-    line, start, stated, commented = 0, 0, "", False
+    line, start, stated = 0, 0, ""
     while start < len(text):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
         content = text[start:end]
         line, start = line + 1, end + 1
-        commented |= content.startswith("#")
         if content.startswith(MARK):
             try:
                 member = json.loads(content[len(MARK) :])
@@ -405,8 +397,7 @@ def read_head(name: str, text: str) -> Head:
             delimiter = stated or max(",;\t|", key=content.count)
             with refusals(f"{name}: line {line}", csv.Error):
                 names = next(csv.reader([content], skipinitialspace=True, delimiter=delimiter))
-            skipped = int(bool(stated)) if commented else line - 1
-            return Head(member, tuple(map(str.strip, names)), delimiter, start, line, skipped)
+            return Head(member, tuple(map(str.strip, names)), delimiter, start, line)
     raise InputError(f"{name}: has no header; the first line must name x,y,label")
 
 

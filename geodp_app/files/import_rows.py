@@ -206,6 +206,13 @@ def read_rows(
     return reader.result()
 
 
+def label_of(text: str, *, comma: bool) -> str:
+    """A cell as a label, in the form of :func:`learners.core.examples.one_form`; empty if it is
+    empty.  `comma`: whether numbers may have a comma for a point."""
+    point = text.replace(",", ".", 1)
+    return one_form(point if comma and "," in text and not number_fault(point) else text)
+
+
 class _Reader:
     def __init__(
         self,
@@ -315,9 +322,7 @@ class _Reader:
         return np.fromiter(map(found.__getitem__, texts), dtype=np.int32, count=len(texts))
 
     def _code(self, text: str) -> int:
-        label, point = one_form(text), text.replace(",", ".", 1)
-        if self._file.decimal_comma and "," in text and not number_fault(point):
-            label = one_form(point)
+        label = label_of(text, comma=self._file.decimal_comma)
         if not label:
             return _EMPTY
         if label not in self._labels:

@@ -2,7 +2,8 @@
 
 A learner needs how many examples of each label fall on each grid point, never a row.  The table is
 read through Ibis, so that one expression serves embedded DuckDB (Parquet, CSV, DuckDB files), Spark
-and whatever else Ibis connects to; only the groups come back, at most 2 (d + 1)^2 of them.
+and whatever else Ibis connects to; only the groups come back, at most 2 (d + 1)^2 of them, and
+before them the different labels, each of which is read as that of a file.
 
 The query is :mod:`geodp_app.tables.query`'s; an engine is loaded when a table is read.  Memory: the
 groups here, in DuckDB :data:`ENGINE_MEMORY` and then the disk.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -31,14 +33,22 @@ from geodp_app.files.csv_table import Head
 from geodp_app.files.import_columns import cut
 from geodp_app.files.points import PointOptions, settle_frame
 from geodp_app.progress import ProgressBar
-from geodp_app.tables.query import count_expression, edge_expression, load_ibis
+from geodp_app.tables.query import (
+    count_expression,
+    edge_expression,
+    label_expression,
+    label_values,
+    load_ibis,
+)
 from geodp_app.tables.source import (
     DROPPED,
+    LONGEST_HEAD,
     TableSource,
     csv_heads,
     find_columns,
     hide_password,
     local_path,
+    opened_text,
     other_encoding,
     refuse_faults,
 )
@@ -52,7 +62,13 @@ ENGINE_MEMORY = "2GB"
 #: How often a cancelled engine is told to stop, every 0.05 s, before it is left behind.
 _PATIENCE = 100
 
-_CSV_FORM = "it must be UTF-8 text with a header, and as many fields in every row as in the header"
+#: Labels that are taken from an engine at a time.
+_VALUES_AT_ONCE = 10_000
+
+_CSV_FORM = (
+    "it must be UTF-8 text with a header, and as many fields in every row as in the header (as "
+    "POINTS, without --table, --unusable drop leaves other rows out)"
+)
 
 #: Errors of DuckDB whose text holds no values of rows.
 _TELLING = ("IOException", "OutOfMemoryException", "PermissionException", "HTTPException")
@@ -101,12 +117,6 @@ def read_counts(
     source.files()
     heads = csv_heads(source)
     head = heads[0]
-    if head.commented and asked.person is not None:
-        # the engine would cut a#1 and a#2 at the sign, and take two persons for one
-        raise InputError(
-            f"{source.name}: begins with comment lines, which do not go with --id: remove them "
-            "(--grid and --bounds state the frame)"
-        )
 
     def work(engine: _Engine) -> TableCounts:
         tight, bits = False, 64
@@ -121,7 +131,9 @@ def read_counts(
                 comma, operations = head.delimiter != ",", load_ibis().expr.operations
                 knows_nan = connection.has_operation(operations.IsNan)
                 how = {"knows_nan": knows_nan, "bits": bits, "comma": comma}
-                asking = count_expression(table, found, frame, asked, **how)
+                values = _label_values(connection, label_expression(table, found))
+                said = label_values(values, asked.labels, comma=comma)
+                asking = count_expression(table, found, frame, asked, said, **how)
                 keys, amounts = _groups(connection, asking)
                 if edges and not found.on_grid:
                     met, _ = _groups(connection, edge_expression(table, found, frame, comma=comma))
@@ -171,9 +183,12 @@ def files_behind(source: TableSource) -> list[Path]:
 @contextmanager
 def _open_table(source: TableSource, head: Head, engine: _Engine) -> Iterator[tuple[Any, Any]]:
     """The connection and the table; the connection to embedded DuckDB is closed in the end."""
-    if source.kind == "url":
+    if source.kind in ("sqlite", "url"):
         with _clear_errors(source):
-            connection = load_ibis().connect(source.place)
+            ibis = load_ibis()
+            path = os.path.abspath(source.place)  # what has a colon in it is no address
+            connection = (ibis.sqlite.connect(path) if source.kind == "sqlite"
+                          else ibis.connect(source.place))  # fmt: skip
             engine.watch(connection)
             table = _named_table(source, connection)
         yield connection, table
@@ -185,7 +200,7 @@ def _open_table(source: TableSource, head: Head, engine: _Engine) -> Iterator[tu
         engine.watch(connection)
         try:
             with _clear_errors(source):
-                table = _duckdb_table(source, connection, head)
+                table = _duckdb_table(source, connection, head, spill)
             yield connection, table
         finally:
             engine.leave()
@@ -208,19 +223,15 @@ def _open_duckdb(source: TableSource, spill: str) -> Any:
     return connection
 
 
-def _duckdb_table(source: TableSource, connection: Any, head: Head) -> Any:
+def _duckdb_table(source: TableSource, connection: Any, head: Head, spill: str) -> Any:
     # by name: otherwise the first file's types would round the other files' numbers
     if source.kind == "parquet":
         return connection.read_parquet(_paths(source), union_by_name=True)
     if source.kind == "csv":
-        # all stated, nothing guessed but the end of lines.  No skip of the lines before the header:
-        # DuckDB looks for quotes in what it skips, and may lose every row
+        # all stated, nothing guessed but the end of lines
         form = {"delim": head.delimiter, "quote": '"', "escape": '"', "header": True}
-        form["skip"] = head.skipped
-        comment = "#" if head.commented else ""
-        return connection.read_csv(
-            _paths(source), **form, comment=comment, all_varchar=True, union_by_name=True
-        )
+        paths = _paths(source) if head.lines == 1 else _without_heads(source, head, spill)
+        return connection.read_csv(paths, **form, comment="", all_varchar=True, union_by_name=True)
     return _named_table(source, connection)
 
 
@@ -229,6 +240,23 @@ def _paths(source: TableSource) -> str | list[str]:
     if source.remote:
         return source.place
     return [glob.escape(os.path.join(os.curdir, path)) for path in source.files()]
+
+
+def _without_heads(source: TableSource, head: Head, folder: str) -> list[str]:
+    """Copies of CSV files without what stands above their headers.
+
+    DuckDB looks for quotes in lines that it skips, and may lose every row; and it takes the sign of
+    comments for one within rows, too.
+    """
+    above = re.compile(rb"([^\r\n]*(\r\n|\r|\n)){%d}" % (head.lines - 1))
+    copies = [os.path.join(folder, f"{i}.csv") for i in range(len(source.files()))]
+    for path, copy in zip(source.files(), copies, strict=True):
+        with opened_text(path) as file, open(copy, "wb") as made:
+            start = file.read(LONGEST_HEAD)
+            found = above.match(start)
+            made.write(start[found.end() if found else 0 :])
+            shutil.copyfileobj(file, made, LONGEST_HEAD)
+    return copies
 
 
 def _parquet_columns(
@@ -286,7 +314,8 @@ def _clear_errors(source: TableSource, *, rows: bool = False) -> Iterator[None]:
         elif bad_csv:
             reason = f"cannot be read as CSV; {_CSV_FORM}"
         elif kind in ("OperationNotDefinedError", "UnsupportedOperationError"):
-            reason = f"this engine lacks what the count needs (--id: a hash): {reason}"
+            needed = "a hash for --id, or numbers of a column of text"
+            reason = f"this engine lacks what the count needs, such as {needed}: {reason}"
         elif rows and kind not in _TELLING:
             reason = (
                 f"the engine stopped with {kind} while it counted; what it said may quote rows "
@@ -352,6 +381,17 @@ def _watched(work: Callable[[_Engine], _T], *, quiet: bool) -> _T:
                     break
             raise
     return made.result()
+
+
+def _label_values(connection: Any, expression: Any) -> Iterator[Any]:
+    """The values of a column, some at a time."""
+    if connection.name == "duckdb":
+        found = connection.con.execute(connection.compile(expression))
+        while some := found.fetchmany(_VALUES_AT_ONCE):
+            yield from (value for (value,) in some)
+        return
+    for batch in connection.to_pyarrow_batches(expression):
+        yield from batch.column("label").to_pylist()
 
 
 def _groups(connection: Any, expression: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

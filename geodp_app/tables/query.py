@@ -15,15 +15,18 @@ This is the only module that imports Ibis (extra ``tables``), and it does so whe
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
-from geodp_app.files.csv_table import number_fault
+from geodp_app.files.csv_table import as_cells
+from geodp_app.files.import_rows import label_of
 from geodp_app.files.persons import BLANKS, FLOATING, NIL_UUID, NOBODY, WHOLE, told_apart
 from geodp_app.files.points import PointOptions
 from geodp_app.tables.source import DROPPED, Fault, TableColumns
-from learners.core.examples import OPPOSITES, LabelWords
+from learners.core.examples import LabelWords
 
 
 def load_ibis() -> Any:
@@ -43,6 +46,7 @@ def count_expression(
     columns: TableColumns,
     frame: Frame,
     options: PointOptions,
+    said: LabelValues,
     *,
     knows_nan: bool = True,
     bits: int = 64,
@@ -51,15 +55,16 @@ def count_expression(
     """What the engine computes: columns key and amount.
 
     Rows without a usable label or place that are to be dropped stand beside the others, of no
-    person.  A person who has fewer rows than are asked for has these in turn.  `knows_nan`: whether
-    the engine has NaN and a test for it.  `bits`: of the narrowest floating-point numbers that
-    files have for persons.  `comma`: whether numbers may have a comma for a point.  Returns one row
-    for each key, 2 (x (d + 1) + y) + label, or minus the number of a fault.
+    person.  A person who has fewer rows than are asked for has these in turn.  `said`: what the
+    labels say.  `knows_nan`: whether the engine has NaN and a test for it.  `bits`: of the
+    narrowest floating-point numbers that files have for persons.  `comma`: whether numbers may have
+    a comma for a point.  Returns one row for each key, 2 (x (d + 1) + y) + label, or minus the
+    number of a fault.
     """
     ibis = load_ibis()
     first, second, label = (table[name] for name in columns.examples)
     drop, rows = options.unusable == "drop", options.rows
-    values = [_number(first, comma), _number(second, comma), _label(label, comma, options.labels)]
+    values = [_number(first, comma), _number(second, comma), _label(label, said)]
     nans = [knows_nan and value.type().is_floating() for value in values]
     key = _row_key(values, nans, columns, frame, drop=drop)
     if columns.person is None:
@@ -169,43 +174,55 @@ def _number(column: Any, comma: bool) -> Any:
     return column if kind.is_integer() else column.cast("float64")
 
 
-def _label(column: Any, comma: bool, words: LabelWords) -> Any:
-    """A column of labels as numbers, by what its words say; NULL where a text says neither."""
-    number = _number(column, comma)
-    if words.inside:
-        return _named_label(column, number, words)
-    if not column.type().is_string():
-        return number
-    plain = column.replace("\u00a0", " ").strip().lower()
-    inside, outside = (tuple(dict.fromkeys(pair[i] for pair in OPPOSITES)) for i in (0, 1))
-    return load_ibis().cases(
-        (plain.isin(inside), _exact(1.0)), (plain.isin(outside), _exact(0.0)), else_=number
-    )
+def label_expression(table: Any, columns: TableColumns) -> Any:
+    """Column label: its different values."""
+    return table.select(label=table[columns.examples[2]]).distinct()
 
 
-def _named_label(column: Any, number: Any, words: LabelWords) -> Any:
-    """As :func:`_label`, where options name the labels."""
+@dataclass(frozen=True, slots=True)
+class LabelValues:
+    """What the values of a column of labels say; private, as they are a sample's."""
+
+    inside: tuple[Any, ...]
+    outside: tuple[Any, ...]
+    #: Those that are no labels.
+    neither: tuple[Any, ...]
+    #: What all others say: one of the three has none.
+    others: int | None
+
+
+def label_values(values: Iterable[Any], words: LabelWords, *, comma: bool) -> LabelValues:
+    """What different values say, each by the rule for a cell of a file; memory: of the values that
+    do not say what most may."""
+    others = 0 if words.inside and not words.outside else None
+    found: dict[int | None, list[Any]] = {1: [], 0: [], None: []}
+    for value in values:
+        label = label_of(as_cells([value])[0], comma=comma)
+        said = words.says(label) if label else None
+        meaning = None if said is None else int(said)
+        if meaning != others:
+            found[meaning].append(value)
+    return LabelValues(tuple(found[1]), tuple(found[0]), tuple(found[None]), others)
+
+
+def _label(column: Any, said: LabelValues) -> Any:
+    """A column of labels as 1 and 0; NULL where a value says neither."""
     ibis, kind = load_ibis(), column.type()
-    text = column.cast("string") if kind.is_boolean() else column if kind.is_string() else None
-    plain = None if text is None else text.replace("\u00a0", " ").strip().lower()
-    number = None if kind.is_boolean() else number
 
-    def among(labels: frozenset[str]) -> Any:
-        numbers = [_exact(float(label)) for label in labels if not number_fault(label)]
-        found = ibis.literal(False)
-        if plain is not None:
-            found |= plain.isin(sorted(labels))
-        if number is not None and numbers:
-            found |= number.cast("float64").isin(numbers).fill_null(False)
-        return found
+    def among(values: tuple[Any, ...]) -> Any:
+        if kind.is_floating():
+            nan = column.isnan() if any(value != value for value in values) else ibis.literal(False)
+            numbers = [_exact(float(value)) for value in values if value == value]
+            return nan | column.cast("float64").isin(numbers)
+        return column.isin([ibis.literal(value, type=kind) for value in values])
 
-    none = column.isnull() if plain is None else column.isnull() | (plain == "")
-    outside = among(words.outside) if words.outside else ~none
-    one, zero = _exact(1.0), _exact(0.0)
-    return ibis.cases(
-        (none, ibis.null("float64")), (among(words.inside), one), (outside, zero),
-        else_=ibis.null("float64"),
-    )  # fmt: skip
+    null = ibis.null("int64")
+    cases = [(column.isnull(), null)]
+    for values, number in ((said.inside, 1), (said.outside, 0), (said.neither, null)):
+        known = tuple(value for value in values if value is not None)
+        if known:
+            cases.append((among(known), number))
+    return ibis.cases(*cases, else_=null if said.others is None else said.others)
 
 
 def _row_key(
@@ -224,25 +241,21 @@ def _row_key(
             held = ~value.isnan() & held
         # rows off the range are counted as faults; no product of theirs may overflow
         safe = held.ifelse(value, _exact(low))
-        if nans[place] and drop:
+        if nans[place]:
             faults.append((value.isnan() | value.isinf(), -Fault.EMPTY - 3 * place))
         faults.append((value.isnull(), -Fault.EMPTY - 3 * place))
         (elsewhere if drop else faults).append((~held, -Fault.OFF - 3 * place))
         if box is not None:
             cells.append(_nearest((safe - _exact(low)) * _exact(frame.d / (high - low))))
-        elif value.type().is_integer():
-            cells.append(safe.cast("int64"))
         else:
-            broken = value != value.floor() if drop else safe != safe.floor()
-            faults.append((broken, -Fault.BROKEN - 3 * place))
+            # some engines hold any number in a column of integers
+            whole = value if drop and not value.type().is_integer() else safe
+            faults.append((whole != whole.floor(), -Fault.BROKEN - 3 * place))
             cells.append(safe.floor().cast("int64"))
     label = values[2]
     faults.append((label.isnull(), -Fault.EMPTY - 6))
-    if nans[2]:
-        faults.append((label.isnan(), -Fault.OFF - 6))
-    faults.append((~label.isin((0, 1, -1)), -Fault.OFF - 6))
     x, y = cells
-    key = (x * (frame.d + 1) + y) * 2 + (label == 1).ifelse(1, 0)
+    key = (x * (frame.d + 1) + y) * 2 + label
     return ibis.cases(*faults, *elsewhere, else_=key)
 
 

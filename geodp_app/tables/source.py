@@ -18,31 +18,39 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError, refusals
-from geodp_app.files.csv_table import Head, not_utf8, read_head, stated_separator
+from geodp_app.files.csv_table import Head, not_utf8, read_head
 from geodp_app.files.import_columns import choose_columns, place_of
 from geodp_app.files.points import PointOptions
 
 _FORMS = "parquet:FILES, csv:FILES, duckdb:FILE::TABLE or URL::TABLE"
 
+Kind = Literal["parquet", "csv", "duckdb", "sqlite", "url"]
+
+#: Engines whose tables lie in one file, and the endings by which a ``file:`` URL names them.
+_IN_ONE_FILE = {"duckdb": "DuckDB", "sqlite": "SQLite"}
+_ENDINGS = {".duckdb": "duckdb", ".sqlite": "sqlite", ".db": "sqlite"}
+#: Another engine, by its name or by a URL; what is neither Ibis may take for a path.
+_ENGINE = re.compile(r"[a-z][a-z0-9+.-]+(://.*)?", re.IGNORECASE)
+
 #: What a column may stand for.
 ROLES = ("x", "y", "lon", "lat", "label")
 
-#: Bytes of a file that are looked at at a time.
-_PIECE = 1 << 20
+#: Bytes of a CSV file in which its header ends; as many are looked at at a time.
+LONGEST_HEAD = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class TableSource:
     """A table of examples, not opened yet."""
 
-    kind: Literal["parquet", "csv", "duckdb", "url"]
+    kind: Kind
     #: Path or pattern of files, or the URL.
     place: str
     #: Name of the table, with its schema before a dot; empty for files.
@@ -54,27 +62,27 @@ class TableSource:
         if self.kind == "url":
             place = hide_password(self.place).partition("?")[0]
             return f"{place.removesuffix('://')}::{self.table}"
+        if self.kind == "sqlite":
+            return f"sqlite://{self.place}::{self.table}"
         return f"{self.place}::{self.table}" if self.table else self.place
 
     @property
     def remote(self) -> bool:
         """Whether its files lie elsewhere: on a web server, in an object store."""
-        far = "://" in self.place and not self.place.startswith("file:")
-        return far and not os.path.exists(self.place)
+        return "://" in self.place and not os.path.exists(self.place)
 
     def files(self) -> list[Path]:
         """The local files that it names, in order; raises InputError if there is none, or a
         database is not of the engine that it is said to be."""
         if self.kind == "url" or self.remote:
-            return self._sqlite_file()
+            return []
         if os.path.isdir(self.place):
             raise InputError(f"{self.name}: is a folder: name its files, such as {self.place}/*")
-        place = local_path(self.place)
-        literal = os.path.exists(place) or self.kind == "duckdb"
-        names = [place] if literal else sorted(glob.glob(place, recursive=True))
-        if not (names and os.path.exists(names[0])):
-            relative = self.kind == "duckdb" and os.path.exists(self.place.lstrip("/"))
-            hint = f"; for the one in this folder: duckdb:{self.place.lstrip('/')}"
+        literal = os.path.exists(self.place) or self.kind in _IN_ONE_FILE
+        names = [self.place] if literal else sorted(glob.glob(self.place, recursive=True))
+        if not (names and os.path.exists(names[0])):  # to open it would make one
+            relative = self.kind in _IN_ONE_FILE and os.path.exists(self.place.lstrip("/"))
+            hint = f"; for the one in this folder: {self.kind}://{self.place.lstrip('/')}"
             raise InputError(f"{self.place}: there is no such file{hint if relative else ''}")
         for name in names:
             if not os.path.isfile(name):
@@ -99,19 +107,10 @@ class TableSource:
             sqlite = start.startswith(b"SQLite format 3")
             raise InputError(f"{self.name}: is not a DuckDB file{hint if sqlite else ''}")
 
-    def _sqlite_file(self) -> list[Path]:
-        """That of a SQLite database; refuses one that is not there, as opening it would make it."""
-        place = self.place.removeprefix("sqlite://").partition("?")[0]
-        if not self.place.startswith("sqlite://") or not place:
-            return []
-        if not os.path.isfile(place):
-            raise InputError(f"{self.name}: there is no such file")
-        return [Path(place)]
-
 
 def local_path(place: str) -> str:
     """A path that may be written as a URL."""
-    return re.sub("^file:(//(localhost)?)?(?=/)", "", place)
+    return re.sub("^file:(//(localhost(?=/))?|(?=/))", "", place, flags=re.IGNORECASE)
 
 
 def hide_password(text: str) -> str:
@@ -131,21 +130,29 @@ def table_source(text: str) -> TableSource:
     >>> table_source("pyspark::geo.reports")
     TableSource(kind='url', place='pyspark://', table='geo.reports')
     """
-    for kind in ("parquet", "csv"):
-        if text.startswith(f"{kind}:"):
-            place = os.path.expanduser(text.removeprefix(f"{kind}:"))
-            if not place:
-                raise InputError(f"--table {text}: name the files after the colon")
-            return TableSource(kind, place)
+    kind, _, path = text.partition(":")
+    kind = kind.lower()
+    if kind in ("parquet", "csv"):
+        place = os.path.expanduser(local_path(path))
+        if not place:
+            raise InputError(f"--table {text}: name the files after the colon")
+        return TableSource(cast(Kind, kind), place)
     place, two_colons, table = text.rpartition("::")
     if not (two_colons and place and table):
         raise InputError(f"--table {text!r}: must be {_FORMS}")
-    if place.startswith("duckdb:"):
-        # as Ibis has it: two slashes and a relative path, or three and an absolute one
-        path = place.removeprefix("duckdb:").removeprefix("//")
+    # as Ibis has it: two slashes and a relative path, or three and an absolute one
+    path = place.partition(":")[2].removeprefix("//")
+    if kind == "file":
+        path = re.sub("^file:", "", local_path(place), flags=re.IGNORECASE)
+        kind = _ENDINGS.get(Path(path.partition("?")[0]).suffix.lower(), kind)
+    if kind in ("duckdb", "sqlite"):
+        path = path if kind == "duckdb" else path.partition("?")[0]
         if not path:
-            raise InputError(f"--table {text!r}: name the DuckDB file before ::{table}")
-        return TableSource("duckdb", os.path.expanduser(path), table)
+            name = _IN_ONE_FILE[kind]
+            raise InputError(f"--table {text!r}: name the {name} file before ::{table}")
+        return TableSource(cast(Kind, kind), os.path.expanduser(path), table)
+    if kind == "file" or not _ENGINE.fullmatch(place):
+        raise InputError(f"--table {text!r}: must be {_FORMS}")
     return TableSource("url", place if "://" in place else f"{place}://", table)
 
 
@@ -184,7 +191,7 @@ def csv_heads(source: TableSource) -> list[Head]:
     for path, head in zip(files, heads, strict=True):
         if replace(head, names=(), start=0) != replace(heads[0], names=(), start=0):
             raise InputError(f"{path}: the lines before its header are not those of {files[0]}")
-    return heads or [Head({}, (), ",", 0, 1, 0)]
+    return heads or [Head({}, (), ",", 0, 1)]
 
 
 def other_encoding(source: TableSource) -> str:
@@ -192,8 +199,8 @@ def other_encoding(source: TableSource) -> str:
     for path in source.files():
         text, line = codecs.getincrementaldecoder("utf-8")(), 1
         try:
-            with _opened(path) as file:
-                while piece := file.read(_PIECE):
+            with opened_text(path) as file:
+                while piece := file.read(LONGEST_HEAD):
                     text.decode(piece)
                     line += piece.count(b"\n")
                 text.decode(b"", final=True)
@@ -204,24 +211,21 @@ def other_encoding(source: TableSource) -> str:
     return ""
 
 
-def _opened(path: Path) -> gzip.GzipFile | IO[bytes]:
+def opened_text(path: Path) -> gzip.GzipFile | IO[bytes]:
+    """The bytes of a CSV file, unpacked."""
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
 def _head_of(path: Path) -> Head:
     try:
-        with _opened(path) as file:
-            start = file.read(_PIECE)
+        with opened_text(path) as file:
+            start = file.read(LONGEST_HEAD)
     except (OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{path}: is UTF-16 text: save it as UTF-8")
     text = start.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
-    head = read_head(str(path), text)
-    first = text.partition("\n")[0]
-    if '"' in first and stated_separator(first):
-        raise InputError(f"{path}: line 1 names the separator in quotes: remove that line")
-    return head
+    return read_head(str(path), text)
 
 
 class Fault(IntEnum):
@@ -336,13 +340,12 @@ def refuse_faults(
 
 def _reason(place: int, fault: Fault, columns: TableColumns, frame: Frame) -> str:
     if place == 2:
-        none = "empty, or no label" if fault == Fault.EMPTY else "not 0 or 1"
         return (
-            f"is {none} in some row (labels are 1 and 0, true and false, yes and no, 1 and -1, or "
-            "what --inside names; --unusable drop leaves others out)"
+            "is empty, or no label, in some row (labels are 1 and 0, true and false, yes and no, "
+            "1 and -1, or what --inside names; --unusable drop leaves others out)"
         )
     if fault == Fault.EMPTY:
-        return "is empty or not a number in some row"
+        return "is empty, or no finite number, in some row"
     if fault == Fault.BROKEN:
         return "is not an integer in some row (degrees need --columns lon=NAME,lat=NAME, --bounds)"
     if columns.on_grid or frame.bounds is None:

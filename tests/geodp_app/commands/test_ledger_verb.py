@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -197,6 +198,9 @@ def linked(points, ledger, tmp_path) -> Path:
         made.execute("CREATE MACRO m(f) AS TABLE SELECT * FROM read_csv(f)")
         made.execute(f"CREATE VIEW called AS SELECT * FROM m('{tmp_path}/ba?e.csv')")
         made.execute("CREATE TABLE own AS SELECT * FROM direct")
+    shutil.copy(other / "a.db", other / "a.duckdb")
+    with contextlib.closing(sqlite3.connect(other / "s.db")) as made, made:
+        made.execute("CREATE TABLE own (x, y, label)")
     return other
 
 
@@ -238,6 +242,27 @@ def test_standard_input_is_the_file_that_it_is_or_here(points, ledger, tmp_path,
         )  # fmt: skip
     assert (run.returncode, ledger.state().entries) == (2, ())
     assert "epsilon would be 3, and the budget allows 2" in run.stderr
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "DuckDB://a.db",
+        "DUCKDB:a.db",
+        "file:a.duckdb",
+        "sqlite://s.db",
+        "SQLite://s.db",
+        "FILE:s.db",
+    ],
+)
+def test_a_database_has_the_ledger_beside_it_however_it_is_spelled(
+    linked, capsys, monkeypatch, table
+):
+    monkeypatch.chdir(linked)
+    said(capsys, linked / "geodp.ledger", "--new", "--epsilon", 2)
+    argv = ["learn", "--table", f"{table}::own", "--grid", D, "--learner", "histogram"]
+    outcome = fails(capsys, *argv, "--epsilon", 3, "-o", "o.gpkg")
+    assert "epsilon would be 3, and the budget allows 2" in outcome
 
 
 def test_a_table_of_its_own_is_beside_its_own_database(linked, ledger, monkeypatch) -> None:

@@ -231,6 +231,28 @@ def test_labels_may_be_numbers_and_truth(tmp_path: Path, name: str) -> None:
             assert counts.positives == sum(found)
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("inside", [(), ("υγρός",), ("NASS", "İç"), ("９", "flooded")])
+def test_a_label_says_in_a_table_what_it_says_in_a_file(tmp_path, kind, inside):
+    labels = ["υγρός", "ΥΓΡΌΣ", "naß", "nass", "İç", "\ufb02ooded", "flooded\u3000", "yes\u3000",
+              "９", "１", "0_1", "inside", "INSİDE", "-1", "1.0", "\u00a0", "2"]  # fmt: skip
+    table = pandas.DataFrame({"x": range(len(labels)), "y": 0, "label": labels})
+    path = tmp_path / f"p.{kind}"
+    table.to_csv(path, index=False) if kind == "csv" else table.to_parquet(path)
+    options = PointOptions(64, labels=LabelWords.named(inside), unusable="drop")
+    read = read_points(path, options).examples
+    found = read_counts(table_source(f"{kind}:{path}"), options).counts
+    assert counted(found.points, found.labels, found.amounts) == counted(read.points, read.labels)
+
+
+def test_whole_numbers_beyond_the_doubles_are_labels_apart(tmp_path: Path) -> None:
+    table = pandas.DataFrame({"x": [1, 2], "y": 0, "label": [2**53, 2**53 + 1]})
+    table.to_parquet(tmp_path / "p.parquet")
+    options = PointOptions(64, labels=LabelWords.named([str(2**53 + 1)]))
+    found = read_counts(table_source(f"parquet:{tmp_path}/p.parquet"), options).counts
+    assert counted(found.points, found.labels, found.amounts) == {(1, 0, 0): 1, (2, 0, 1): 1}
+
+
 def test_a_row_becomes_what_it_is_whatever_the_others_are(tmp_path: Path) -> None:
     """Lemma T0 with rows dropped: also beyond the labels that are told apart, and where a row that
     is no number stands beside numbers that only some readers take."""

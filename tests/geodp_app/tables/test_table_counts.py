@@ -23,6 +23,7 @@ from geodp_app.files.points import PointOptions, read_examples
 from geodp_app.tables.counts import TableCounts, read_counts
 from geodp_app.tables.source import table_source
 from geometry.grid_counts import GridCounts
+from learners.core.examples import LabelWords
 
 BOX = Bounds(13.2, 42.1, 19.8, 46.9)
 ROWS = {"x": [3, 0, 8, 3, 3], "y": [4, 0, 8, 4, 4], "label": [1, 0, 1, 1, 0]}
@@ -94,6 +95,10 @@ def test_every_form_of_where_gives_the_same_counts(tmp_path, monkeypatch):
         "duckdb://r.db::seen",
         f"duckdb://{tmp_path}/r.db::reports",
         "duckdb:r.db::old.two words",
+        "CSV:r.csv",
+        f"parquet:FILE://{tmp_path}/r.parquet",
+        "DUCKDB:r.db::reports",
+        f"DuckDB://{tmp_path}/r.db::reports",
     ):
         assert cells(count(where, grid=8)) == EXPECTED, where
 
@@ -101,15 +106,25 @@ def test_every_form_of_where_gives_the_same_counts(tmp_path, monkeypatch):
 def test_other_engines_are_asked_through_their_url(tmp_path):
     sqlite3 = pytest.importorskip("sqlite3")
     connection = sqlite3.connect(tmp_path / "r.sqlite")
-    connection.execute("CREATE TABLE reports (x INTEGER, y REAL, label INTEGER)")
+    for name, kinds in (
+        ("reports", "x INTEGER, y REAL, label INTEGER"),
+        ("odd", "x INTEGER, y, label TEXT"),
+    ):
+        connection.execute(f"CREATE TABLE {name} ({kinds})")
     rows = list(zip(*ROWS.values(), strict=True))
     connection.executemany("INSERT INTO reports VALUES (?, ?, ?)", rows)
+    connection.execute("INSERT INTO odd VALUES (10.5, 2, 'yes')")
     connection.commit()
     connection.close()
-    where = f"sqlite://{tmp_path}/r.sqlite::reports"
-    assert cells(count(where, grid=8)) == EXPECTED
+    file = f"{tmp_path}/r.sqlite"
+    for url in (f"sqlite://{file}", f"SQLite://{file}", f"file://{file}", f"FILE:{file}"):
+        assert cells(count(f"{url}::reports", grid=8)) == EXPECTED
+        assert table_source(f"{url}::reports").files() == [tmp_path / "r.sqlite"]
+    where = f"sqlite://{file}::reports"
     assert "this engine lacks" in refusal(where, grid=8, person="x")
     assert refusal(f"{where}2") == f"{where}2: there is no such table"
+    # what a column is said to hold binds no value of SQLite
+    assert "column x: is not an integer" in refusal(f"sqlite://{file}::odd")
 
 
 def test_a_file_that_is_no_database_of_that_engine_is_refused_and_none_is_made(
@@ -125,9 +140,11 @@ def test_a_file_that_is_no_database_of_that_engine_is_refused_and_none_is_made(
     before = sorted(path.name for path in tmp_path.iterdir())
     other = f"is not a DuckDB file: give --table sqlite://{tmp_path}/r.sqlite::r"
     expected = {
-        "sqlite://nosuch.sqlite::r": "sqlite://nosuch.sqlite::r: there is no such file",
-        f"sqlite://{tmp_path}/nosuch.db::r": "nosuch.db::r: there is no such file",
-        "sqlite://no/such.db?mode=rwc::r": "such.db::r: there is no such file",
+        "sqlite://nosuch.sqlite::r": "nosuch.sqlite: there is no such file",
+        "SQLITE:nosuch.sqlite::r": "nosuch.sqlite: there is no such file",
+        f"sqlite://{tmp_path}/nosuch.db::r": "nosuch.db: there is no such file",
+        "sqlite://no/such.db?mode=rwc::r": "such.db: there is no such file",
+        "file:nosuch.duckdb::r": "nosuch.duckdb: there is no such file",
         "duckdb:r.sqlite::r": f"r.sqlite::r: {other}",
         f"duckdb://{tmp_path}/r.sqlite::r": other,
         "duckdb:p.csv::r": "p.csv::r: is not a DuckDB file",
@@ -246,13 +263,13 @@ SECRET = 987654.25
         ("x", SECRET, "column x: is off the grid 0..8 in some row (set its size with --grid)"),
         ("x", -1.0, "column x: is off the grid"),
         ("y", 4.25, "column y: is not an integer in some row (degrees need --columns"),
-        ("y", float("nan"), "column y: is off the grid"),
-        ("y", float("inf"), "column y: is off the grid"),
-        ("x", None, "column x: is empty or not a number in some row"),
-        ("label", SECRET, "column label: is not 0 or 1 in some row"),
-        ("label", 0.5, "column label: is not 0 or 1"),
-        ("label", float("nan"), "column label: is not 0 or 1"),
-        ("label", None, "column label: is empty"),
+        ("y", float("nan"), "column y: is empty, or no finite number, in some row"),
+        ("y", float("inf"), "column y: is empty, or no finite number, in some row"),
+        ("x", None, "column x: is empty, or no finite number, in some row"),
+        ("label", SECRET, "column label: is empty, or no label, in some row"),
+        ("label", 0.5, "column label: is empty, or no label"),
+        ("label", float("nan"), "column label: is empty, or no label"),
+        ("label", None, "column label: is empty, or no label"),
         (
             "who",
             None,
@@ -278,9 +295,9 @@ def test_a_wrong_row_is_refused_and_not_shown(tmp_path, column, value, reason):
         ("lon,lat,label\n13.2,42.1,1\n19.8,46.9,0\n", None),
         ("lon,lat,label\n13.199999999999998,42.1,1\n", "column lon: is outside the bounds"),
         ("lon,lat,label\n13.2,46.900000000000006,1\n", "column lat: is outside the bounds 42.1"),
-        ("lon,lat,label\n1e999,43,1\n", "column lon: is outside"),
-        ("lon,lat,label\n14,,1\n", "column lat: is empty or not a number"),
-        ("lon,lat,label\n1_4,43,1\n", "column lon: is empty or not a number"),
+        ("lon,lat,label\n1e999,43,1\n", "column lon: is empty, or no finite number"),
+        ("lon,lat,label\n14,,1\n", "column lat: is empty, or no finite number"),
+        ("lon,lat,label\n1_4,43,1\n", "column lon: is empty, or no finite number"),
         ("lon,lat,label\n14,43,1\n14,43\n", "every row"),
         ("lon,lat\n14,43\n", "missing column label: it has 'lon,lat'"),
     ],
@@ -333,7 +350,7 @@ def test_what_holds_no_numbers_is_refused_by_its_kind(tmp_path):
         tmp_path / "r.db", "CREATE TABLE r AS SELECT 'a' x, DATE '2020-01-01' y, 1 label"
     )
     other = database(tmp_path / "s.db", "CREATE TABLE r AS SELECT 'a' x, '2' y, 'yes' label")
-    assert "column x: is empty or not a number" in refusal(f"duckdb:{other}::r")
+    assert "column x: is empty, or no finite number" in refusal(f"duckdb:{other}::r")
     assert "column y: holds date" in refusal(f"duckdb:{file}::r", columns={"x": "x"})
 
 
@@ -572,11 +589,13 @@ def test_what_is_no_single_value_does_not_name_a_person(tmp_path, value):
     assert "which does not name a person" in refusal(f"duckdb:{file}::r", person="who")
 
 
-def test_persons_do_not_go_with_comment_lines(write):
-    path = write("r.csv", "# note\nx,y,label,who\n1,2,1,a#1\n1,2,1,a#2\n")
-    assert "do not go with --id" in refusal(f"csv:{path}", person="who")
-    path = write("r.csv", "x,y,label,who\n1,2,1,a#1\n1,2,1,a#2\n")
-    assert cells(count(f"csv:{path}", person="who")) == {(1, 2, 1): 2}
+def test_signs_of_comments_within_rows_belong_to_them(write):
+    for above in ("", "# note\n", '# geodp {"grid": 64, "bounds": [1, 2, 3, 4]}\n\n# a, "b\n'):
+        path = write("r.csv", f"{above}x,y,label,who\n1,2,1,a#1\n1,2,1,a#2\n")
+        assert cells(count(f"csv:{path}", person="who")) == {(1, 2, 1): 2}
+        path = write("r.csv", f"{above}label,x,y\nzone#1,1,2\n#2,3,4\n")
+        words = LabelWords.named(["zone#1"])
+        assert cells(count(f"csv:{path}", labels=words)) == {(1, 2, 1): 1, (3, 4, 0): 1}
 
 
 def test_a_large_grid_has_room_for_the_lots(tmp_path):
