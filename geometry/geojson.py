@@ -6,8 +6,9 @@ top-level object::
 
     "geodp": {"frame": "lonlat" | "grid", "grid": d, "bounds": [west, south, east, north], ...}
 
-``frame`` says what the coordinates are; without it they are degrees.  In a file with that member
-features with a property ``layer`` lie beside the shape, and are no part of it.
+``frame`` says what the coordinates are; without it they are degrees.  A feature whose property
+``layer`` is :data:`BESIDE` lies beside the shape, and is no part of it, also where another program
+has saved the file without the member.
 
 The reader trusts nothing: sizes, types, ranges and validity are checked, and every fault
 is one line that names the file, the feature and the place.
@@ -49,6 +50,8 @@ from geometry.halfplane import MAX_D
 from geometry.polygons import cornered, orient_valid, polygonal, united
 from geometry.rings import crossings_up_to, edges_of
 
+#: What features beside a shape, in files of geodp, have as their property ``layer``.
+BESIDE = "support"
 #: Most positions that are read from one file.
 MAX_VERTICES = 1_000_000
 #: Most crossings between outlines of different features: some seconds' work for the union.
@@ -173,6 +176,7 @@ def read_geojson(
     max_bytes: int = MAX_BYTES,
     max_vertices: int = MAX_VERTICES,
     any_system: bool = False,
+    every: bool = False,
 ) -> TargetFile:
     """Read a target: Feature, FeatureCollection, or a bare polygonal geometry.
 
@@ -192,10 +196,12 @@ def read_geojson(
         Limits on the file's size and on its number of positions.
     any_system : bool
         Take the system that an old member ``crs`` names; else it must be longitude and latitude.
+    every : bool
+        Whether every feature is meant; else those beside the shape are left out.
     """
     try:
         document, odd_numbers = load_object(path, max_bytes)
-        target = _read_document(document, max_vertices, Path(path).stem, any_system)
+        target = _read_document(document, max_vertices, Path(path).stem, any_system, every=every)
         if odd_numbers:
             raise GeoJSONError(f"{odd_numbers[0]} is not a finite number")
         if not allow_empty:
@@ -261,7 +267,12 @@ def load_object(
 
 
 def _read_document(
-    document: dict[str, Any], max_vertices: int, stem: str, any_system: bool
+    document: dict[str, Any],
+    max_vertices: int,
+    stem: str,
+    any_system: bool,
+    *,
+    every: bool = False,
 ) -> TargetFile:
     """Check the top level, collect the polygons of all features."""
     member = own_member(document)
@@ -277,7 +288,7 @@ def _read_document(
     first: dict[str, Any] | None = None
     row = -1
     for row, (where, geometry, own) in enumerate(features(document)):
-        if member and "layer" in own:
+        if own.get("layer") == BESIDE and not every:
             continue
         found = list(reader.shapes(geometry, where))
         if found and first is None:

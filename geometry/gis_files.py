@@ -25,7 +25,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.errors import InputError
-from geometry.geojson import TargetFile, stated_place
+from geometry.geojson import BESIDE, TargetFile, stated_place
 from geometry.geojson_reading import GeoJSONError, invalidity, short
 from geometry.globe import within_180
 from geometry.polygons import polygon_parts
@@ -162,8 +162,8 @@ def read_polygons(
     `layer` is one of a file with several; `option` names what asks for it, and then none of several
     is guessed.
 
-    Unless `every` feature is meant, those of another layer than "learned" are left out where a
-    field tells layers apart; so are points, lines and what is empty.
+    Unless `every` feature is meant, those beside a shape of geodp are left out, by their field
+    ``layer``; points, lines and what is empty are in any case.
 
     Raises InputError if the file cannot be read, or the outline of a feature crosses itself.
     """
@@ -184,7 +184,7 @@ def read_polygons(
     rows: list[int] = []
     skipped = 0
     for i, (shape, own) in enumerate(zip(shapes, layers, strict=True)):
-        if own not in (None, "learned") and not every:
+        if own == BESIDE and not every:
             continue
         found = valid_polygons(shape, f"{name}: feature {i + 1}")
         skipped += not found

@@ -51,7 +51,7 @@ def open_districts(path: Path, layer: str | None = None) -> tuple[ImportFile, Ta
         layer = str(polygon_layer(name, layer)["layer_name"])
     file = open_import(path, layer)
     if kind == "map" and not name.lower().endswith(SEQUENCES):
-        return file, read_geojson(path)
+        return file, read_geojson(path, every=True)
     target = read_polygons(path, layer, every=True)
     if not target.parts:
         raise InputError(f"{name}: no polygons in it")

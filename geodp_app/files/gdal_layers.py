@@ -120,7 +120,8 @@ def layer_files(
         options["DBF_DATE_LAST_UPDATE"] = _NO_DAY
 
     def write(to: io.BytesIO | str, layer: str) -> None:
-        with warnings.catch_warnings(action="ignore"), _no_time():  # a name or a text that is cut
+        no_time = gdal_option("OGR_CURRENT_DATE", _NO_TIME)
+        with warnings.catch_warnings(action="ignore"), no_time:  # a name or a text that is cut
             pyogrio.write_arrow(
                 table, to, layer=layer, driver=driver, geometry_name=geometry,
                 geometry_type=kind, crs=crs, **options,
@@ -132,8 +133,10 @@ def layer_files(
             return _shapefile(path, write, shapes, placed=crs is not None)
         # a GeoPackage has no layer whose name begins with a mark
         layer = f"_{path.stem}" if driver == "GPKG" and _MARK.match(path.stem) else path.stem
-        if driver == "GPKG" and _others(path, layer, overwrite=overwrite):
-            return {path: _among_others(path, layer, write)}
+        if driver == "GPKG":
+            layer, more = _layer_there(path, layer, overwrite=overwrite)
+            if more:
+                return {path: _among_others(path, layer, write)}
         memory = io.BytesIO()
         write(memory, layer)
         return {path: memory.getvalue()}
@@ -165,26 +168,30 @@ def free_name(name: str, taken: Sequence[str]) -> str:
 
 
 @contextlib.contextmanager
-def _no_time() -> Iterator[None]:
-    """GDAL takes it to be another day, always the same."""
+def gdal_option(name: str, value: str) -> Iterator[None]:
+    """GDAL has an option meanwhile."""
     import pyogrio
 
-    before = pyogrio.get_gdal_config_option("OGR_CURRENT_DATE")
-    pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": _NO_TIME})
+    before = pyogrio.get_gdal_config_option(name)
+    pyogrio.set_gdal_config_options({name: value})
     try:
         yield
     finally:
-        pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": before})
+        pyogrio.set_gdal_config_options({name: before})
 
 
-def _others(path: Path, layer: str, *, overwrite: bool) -> bool:
-    """Whether a GeoPackage is there that holds more than the layer that is to be written; raises
-    InputError if it is open in another program, or its layer of this name is not one of geodp."""
+def _layer_there(path: Path, layer: str, *, overwrite: bool) -> tuple[str, bool]:
+    """The name of the layer that is to be written, which has the capitals of one that is there; and
+    whether a GeoPackage is there that holds more.
+
+    Raises InputError if it is open in another program, or its layer of this name is not one of
+    geodp.
+    """
     import pyogrio
 
     name = os.path.abspath(path)  # never taken for an address
     if not os.path.isfile(name) or not os.path.getsize(name):
-        return False
+        return layer, False
     try:
         with contextlib.closing(sqlite3.connect(name, timeout=1)) as database:
             if database.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
@@ -203,15 +210,18 @@ def _others(path: Path, layer: str, *, overwrite: bool) -> bool:
         tables, styled = None, False
     if tables is None:  # not a GeoPackage
         if overwrite:
-            return False
+            return layer, False
         raise InputError(f"{path}: is there already, and no GeoPackage: {OR_ELSE}")
-    if layer in tables and not overwrite:
+    # SQLite does not tell apart capitals and small letters of ASCII
+    same = [name for name in tables if name.encode().lower() == layer.encode().lower()]
+    layer, others = (*same, layer)[0], styled or tables != set(same)
+    if same and not overwrite:
         with contextlib.suppress(InputError), reading(str(path)), plain_path(str(path)) as own:
             info = pyogrio.read_info(own, layer=layer)
             if {OWN, *_WRITTEN} & set(info.get("layer_metadata") or {}):
-                return styled or tables != {layer}
+                return layer, others
         raise InputError(f"{path}: has a layer {layer} that geodp has not written: {OR_ELSE}")
-    return styled or tables != {layer}
+    return layer, others
 
 
 def _among_others(path: Path, layer: str, write: Callable[[str, str], None]) -> bytes:

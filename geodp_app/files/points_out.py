@@ -25,7 +25,7 @@ import shapely
 from numpy.typing import NDArray
 
 from geodp_app.files.csv_table import CsvRows, Head, plain_parts
-from geodp_app.files.gdal_layers import DRIVERS, free_name, layer_files, on_lines
+from geodp_app.files.gdal_layers import DRIVERS, free_name, gdal_option, layer_files, on_lines
 from geodp_app.files.import_file import ImportFile, chosen_layer, look
 from geodp_app.files.points import PointsRead
 from geodp_app.files.writing import check_kept
@@ -42,6 +42,8 @@ _MARKS = {
 #: A line end that is no newline nor before one, and what stands for it before a newline: no text
 #: that is read holds that character.
 _LONE, _CARRIAGE = re.compile(r"\r(?!\n)"), "\0"
+#: Of shapely, the first of the types of several points, lines or polygons.
+_MULTIPLE = 4
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
 #: So many digits before the point that a float has all of them: ids that are longer are text.
 _NUMBER = re.compile(r"-?(0|[1-9]\d{0,14})([.,]\d+)?([eE][+-]?\d+)?")
@@ -309,16 +311,21 @@ def _layer(source: Path, layer: str | None, pyarrow: Any, *, areal: bool) -> _Fo
     with reading(os.fspath(source)), plain_path(os.fspath(source)) as path:
         layer = chosen_layer(source.name, pyogrio.list_layers(path), layer)
         info = pyogrio.read_info(path, layer=layer)
-        meta, table = pyogrio.read_arrow(
-            path, layer=layer, return_fids=True, datetime_as_string=True
-        )
+        with gdal_option("OGR_FLATGEOBUF_STREAM_BASE_IMPL", "YES"):  # the other fails at a null
+            meta, table = pyogrio.read_arrow(
+                path, layer=layer, return_fids=True, datetime_as_string=True
+            )
         held = meta["geometry_name"] or "wkb_geometry"
         for name, kind in zip(meta["fields"], meta["ogr_types"], strict=True):
             if kind == "OFTDateTime":
                 place = table.column_names.index(name)
                 times = _times(table[name].to_pylist(), pyarrow)
                 table = table.set_column(place, name, times)
-    wkb = pyarrow.array(table[held].to_pylist(), pyarrow.binary())
+    kind, wkb = meta["geometry_type"] or "Unknown", table[held].to_pylist()
+    if kind.startswith(("Polygon", "LineString")):  # so shapefiles call layers of several, too
+        types = shapely.get_type_id(shapely.from_wkb(wkb, on_invalid="ignore"))
+        kind = "Unknown" if np.any(types >= _MULTIPLE) else kind
+    wkb = pyarrow.array(wkb, pyarrow.binary())
     table = table.drop_columns([held])
     geometry = meta["geometry_name"] or free_name("geom", table.column_names)
     table = table.append_column(geometry, wkb)
@@ -326,7 +333,7 @@ def _layer(source: Path, layer: str | None, pyarrow: Any, *, areal: bool) -> _Fo
     fid = info["fid_column"] or None
     if fid is None:
         table = table.remove_column(0)
-    return table, geometry, meta["geometry_type"] or "Unknown", meta["crs"], fid
+    return table, geometry, kind, meta["crs"], fid
 
 
 def _times(texts: list[str | None], pyarrow: Any) -> Any:

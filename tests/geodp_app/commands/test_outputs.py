@@ -362,6 +362,20 @@ def test_what_geodp_has_not_written_goes_only_if_told(tmp_path: Path, given: Pat
         assert main(arguments) == 0
 
 
+@pytest.mark.parametrize("others", [False, True])
+def test_a_layer_in_other_capitals_is_the_same_one(tmp_path, given, capsys, others):
+    path, theirs = tmp_path / "mine3.gpkg", geopandas.GeoDataFrame(geometry=[shapely.Point(1, 1)])
+    names = ["Mine3", "roads"] if others else ["Mine3"]
+    for name in names:
+        theirs.to_file(path, layer=name)
+    assert main(learn(given, path)) == 2
+    assert "has a layer Mine3 that geodp has not written" in capsys.readouterr().err
+    for more in (["--overwrite"], []):
+        assert main([*learn(given, path), *more]) == 0
+        assert sorted(geopandas.list_layers(path)["name"]) == names
+        assert read_learned(path).release == read_learned(given / "learned.geojson").release
+
+
 def test_a_style_that_somebody_made_stays(tmp_path: Path, given: Path) -> None:
     for ending in (".qml", ".sld"):
         (tmp_path / f"a{ending}").write_text("red")

@@ -131,7 +131,7 @@ def test_an_area_on_the_ground_is_that_of_geodesics_between_close_points() -> No
 @pytest.mark.parametrize("read", [".gpkg", ".shp", ".fgb", ".parquet", ".geojson", ".geojsonl"])
 def test_any_format_says_the_same_and_keeps_its_columns(shape, tmp_path, read):
     """Read by path and as a data frame, in Python and at the command line, and written in each."""
-    taken = {"layer": ["a", "b", "c"], "SHARE": [1, 2, 3]}
+    taken = {"layer": ["a", "support", "learned"], "SHARE": [1, 2, 3]}
     districts = squares(DEGREES["degrees"], **taken)
     source, learned = tmp_path / f"d{read}", tmp_path / "h.gpkg"
     geodp.save(shape, learned)
@@ -153,7 +153,7 @@ def test_any_format_says_the_same_and_keeps_its_columns(shape, tmp_path, read):
         reader = geopandas.read_parquet if written == ".parquet" else geopandas.read_file
         again = reader(out)
         assert list(again["name"]) == ["d0", "d1", "d2"]
-        assert list(again["layer"]) == ["a", "b", "c"]
+        assert list(again["layer"]) == taken["layer"]
         for found in (of_file, again):
             for name in columns:
                 some = next(each for each in found if each.lower() == name)
@@ -161,6 +161,24 @@ def test_any_format_says_the_same_and_keeps_its_columns(shape, tmp_path, read):
                 np.testing.assert_allclose(numbers, expected[name], rtol=1e-6, err_msg=name)
         if written != ".csv":
             assert again.geometry.geom_equals(districts.geometry).all()
+
+
+@pytest.mark.parametrize("read", [".shp", ".fgb"])
+def test_a_district_may_be_several_islands_or_nothing(shape, tmp_path, read):
+    source, learned = tmp_path / f"d{read}", tmp_path / "h.gpkg"
+    geodp.save(shape, learned)
+    one, two, three = (shapely.box(x, 40, x + 2, 42) for x in (7, 10, 13))
+    places = [one, None, shapely.MultiPolygon([two, three])]
+    districts = geopandas.GeoDataFrame({"k": [0, 1, 2]}, geometry=places, crs=4326)
+    districts.to_file(source, **({"SPATIAL_INDEX": "NO"} if read == ".fgb" else {}))
+    for written in (".gpkg", ".shp", ".fgb"):
+        out = tmp_path / f"out{written}"
+        assert run("areas", learned, "--districts", source, "-o", out, "--quiet") == 0
+        again = geopandas.read_file(out)
+        assert again.geometry.isna().tolist() == [False, True, False]
+        assert again.geometry[[0, 2]].geom_equals(districts.geometry[[0, 2]]).all()
+        if written == ".gpkg":
+            assert list(geopandas.list_layers(out)["geometry_type"]) != ["Polygon"]
 
 
 def test_edges_of_other_systems_bend_in_geojson(released: LearnedShape, tmp_path: Path) -> None:

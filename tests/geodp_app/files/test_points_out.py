@@ -346,6 +346,16 @@ def test_only_rows_that_are_kept_are_written(tmp_path: Path, learned: Path) -> N
         assert read(output)["predicted"].tolist() == [1, 0]
 
 
+def test_rows_without_a_place_are_left_out_of_any_layer(tmp_path: Path, learned: Path) -> None:
+    at = shapely.Point(*PLACES[0])
+    for ending, places in ((".fgb", [at, None, at]), (".fgb", [None, at]), (".gpkg", [at, None])):
+        source, output = tmp_path / f"a{ending}", tmp_path / "b.gpkg"
+        frame = geopandas.GeoDataFrame({"k": range(len(places))}, geometry=places, crs=3035)
+        frame.to_file(source, **ORDERED.get(ending, {}))
+        predict(learned, source, output, "--unusable", "drop")
+        assert list(geopandas.read_file(output)["k"]) == [i for i, p in enumerate(places) if p]
+
+
 def test_a_layer_without_a_system_gets_none(tmp_path: Path) -> None:
     box = {"type": "Polygon", "coordinates": [[[0, 0], [5, 0], [5, 9], [0, 9], [0, 0]]]}
     (tmp_path / "shape.geojson").write_text(json.dumps(box))
