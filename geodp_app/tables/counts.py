@@ -127,7 +127,7 @@ def read_counts(
             found = find_columns(source, kinds, asked, names)
             stated = asked.grid, asked.bounds
             frame = settle_frame(source.name, head.member, *stated, on_grid=found.on_grid)
-            with _clear_errors(source, rows=True):
+            with _clear_errors(source, rows=True, above=head.lines - 1):
                 comma, operations = head.delimiter != ",", load_ibis().expr.operations
                 knows_nan = connection.has_operation(operations.IsNan)
                 how = {"knows_nan": knows_nan, "bits": bits, "comma": comma}
@@ -199,7 +199,7 @@ def _open_table(source: TableSource, head: Head, engine: _Engine) -> Iterator[tu
             connection = _open_duckdb(source, spill)
         engine.watch(connection)
         try:
-            with _clear_errors(source):
+            with _clear_errors(source, above=head.lines - 1):
                 table = _duckdb_table(source, connection, head, spill)
             yield connection, table
         finally:
@@ -294,8 +294,11 @@ def _named_table(source: TableSource, connection: Any) -> Any:
 
 
 @contextmanager
-def _clear_errors(source: TableSource, *, rows: bool = False) -> Iterator[None]:
-    """Whatever an engine says becomes one line; with `rows`, nothing that may quote a row."""
+def _clear_errors(source: TableSource, *, rows: bool = False, above: int = 0) -> Iterator[None]:
+    """Whatever an engine says becomes one line; with `rows`, nothing that may quote a row.
+
+    `above`: lines of a CSV file that the engine does not see.
+    """
     try:
         yield
     except (InputError, MemoryError):
@@ -310,7 +313,7 @@ def _clear_errors(source: TableSource, *, rows: bool = False) -> Iterator[None]:
         if kind == "TableNotFound":
             reason = "there is no such table"
         elif line:
-            reason = f"line {line[1]} cannot be read; {_CSV_FORM}"
+            reason = f"line {int(line[1]) + above} cannot be read; {_CSV_FORM}"
         elif bad_csv:
             reason = f"cannot be read as CSV; {_CSV_FORM}"
         elif kind in ("OperationNotDefinedError", "UnsupportedOperationError"):

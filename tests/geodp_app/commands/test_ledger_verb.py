@@ -200,7 +200,7 @@ def linked(points, ledger, tmp_path) -> Path:
         made.execute("CREATE TABLE own AS SELECT * FROM direct")
     shutil.copy(other / "a.db", other / "a.duckdb")
     with contextlib.closing(sqlite3.connect(other / "s.db")) as made, made:
-        made.execute("CREATE TABLE own (x, y, label)")
+        made.execute("CREATE TABLE own (x INTEGER, y INTEGER, label INTEGER)")
     return other
 
 

@@ -206,10 +206,11 @@ def test_columns_are_found_by_any_case_and_take_other_names(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["TINYINT", "UBIGINT", "HUGEINT", "FLOAT", "DECIMAL(9,3)"])
-def test_all_kinds_of_numbers_are_coordinates(tmp_path, kind):
-    rows = f"SELECT 3::{kind} AS x, 4::{kind} AS y, true AS label"
-    file = database(tmp_path / "r.db", f"CREATE TABLE reports AS {rows}")
-    assert cells(count(f"duckdb:{file}::reports", grid=8)) == {(3, 4, 1): 1}
+def test_all_kinds_of_numbers_are_coordinates_and_labels(tmp_path, kind):
+    for label in ("true", f"1::{kind}"):
+        rows = f"SELECT 3::{kind} AS x, 4::{kind} AS y, {label} AS label"
+        file = database(tmp_path / "r.db", f"CREATE OR REPLACE TABLE reports AS {rows}")
+        assert cells(count(f"duckdb:{file}::reports", grid=8)) == {(3, 4, 1): 1}
 
 
 # -- the same counts as the CSV reader's --------------------------------------------------------
@@ -315,10 +316,11 @@ def test_both_readers_of_csv_refuse_the_same_files(write, text, reason):
 def test_a_row_of_another_length_far_down_is_named_by_its_line(tmp_path):
     rows = ["3,4,1"] * 60_000
     rows[50_000] = f"3,{SECRET}"
-    (tmp_path / "r.csv").write_text("x,y,label\n" + "\n".join(rows) + "\n")
-    outcome = refusal(f"csv:{tmp_path}/r.csv", grid=8)
-    assert "line 50002 cannot be read" in outcome
-    assert str(SECRET) not in outcome
+    for above, line in (("", 50002), ("# note\n\n", 50004)):
+        (tmp_path / "r.csv").write_text(f"{above}x,y,label\n" + "\n".join(rows) + "\n")
+        outcome = refusal(f"csv:{tmp_path}/r.csv", grid=8)
+        assert f"line {line} cannot be read" in outcome
+        assert str(SECRET) not in outcome
 
 
 def test_what_is_not_there_is_one_line(tmp_path, write):
