@@ -63,7 +63,7 @@ def frame_of(crs: int | None = 32633) -> geopandas.GeoDataFrame:
     if crs not in (32633, None):
         degrees = geopandas.GeoDataFrame(geometry=list(map(in_degrees, parts)), crs=4326)
         return degrees.to_crs(crs)
-    return geopandas.GeoDataFrame({"what": ["west", "east"]}, geometry=parts, crs=crs)
+    return geopandas.GeoDataFrame({"layer": ["west", "east"]}, geometry=parts, crs=crs)
 
 
 def file_of(name: str, crs: int) -> Callable[[Path], Path]:
