@@ -136,6 +136,7 @@ READ: dict[str, dict[str, str | bytes]] = {
     "text": {
         "plain": PLAIN,
         "a line of the separator": f"sep=;\n{rows(X, Y, LABELS, header='lon;lat;label', sep=';')}",
+        "the separator in quotes": '"sep=;"\n' + PLAIN.replace(",", ";"),
         "a separator and decimal commas": rows(
             X, Y, ["1,0", "0,0"], header="lon;lat;label", sep=";"
         ).replace(".", ","),
