@@ -376,7 +376,7 @@ def sample(rng: np.random.Generator, width: int, m: int) -> tuple[NDArray[np.int
 @pytest.mark.parametrize("seed", range(6))
 def test_the_fewest_are_those_of_all_pieces(small, seed, edge, edges):
     points, labels, amounts = sample(np.random.default_rng(seed), 4, 14)
-    points, w = small.scaled(points, 4)
+    points, w = scaled(points, 4)
     held = {edges: np.array(sorted(pieces)) for edges, pieces in all_pieces(points, int(w)).items()}
     least = min(
         int(((inside != (labels ^ swapped)) @ amounts).min()) + edge * count
@@ -388,8 +388,8 @@ def test_the_fewest_are_those_of_all_pieces(small, seed, edge, edges):
 
 
 def test_what_is_seen_from_a_box_lies_between_what_two_corners_see(small: ModuleType) -> None:
-    w = small.scaled(np.zeros((1, 2), dtype=np.int64), 4)[1]
-    points = small.scaled(np.array(list(itertools.product(range(4), repeat=2))), 4)[0]
+    w = scaled(np.zeros((1, 2), dtype=np.int64), 4)[1]
+    points = scaled(np.array(list(itertools.product(range(4), repeat=2))), 4)[0]
     steps = [(2 * i + 1) * w // (2 * APEXES) for i in range(APEXES)]
     outcome = 0
     for x0, x1, y0, y1 in itertools.product(steps, repeat=4):

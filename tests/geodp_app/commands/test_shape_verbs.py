@@ -328,7 +328,7 @@ def test_a_shape_of_another_program_labels_points_too(learned_folder: Path, tmp_
     assert run(*argv) == 0
     assert [row["predicted"] for row in table(out)] == ["1", "0", "0"]
     assert "supported" not in table(out)[0]
-    assert run(*argv, "--within", learned_folder / "l.geojson") == 0
+    assert run(*argv, "--overwrite", "--within", learned_folder / "l.geojson") == 0
 
 
 @pytest.mark.parametrize("learned", ["l.geojson", "l.gpkg"])

@@ -118,6 +118,7 @@ def test_the_command_ends_with_one_line(tmp_path, capsys, release, ending):
     points.write_text("lon,lat\n" + "14.5,43.5\n" * 100)
     output = tmp_path / f"a{ending}"
     predict = ["predict", str(learned), str(points), "--bounds", "13,42,20,47", "-o", str(output)]
+    predict.append("--overwrite")
     assert main(predict) == 0
     before = held(tmp_path)
     capsys.readouterr()
