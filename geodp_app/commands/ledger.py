@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from geodp_app.commands import Parser, arguments
 from geodp_app.errors import InputError, refusals
-from geodp_app.files.ledger import Ledger, NewRun, Past, Source, no_head, past_run, same_unit
+from geodp_app.files.ledger import Ledger, NewRun, Past, Source, no_head, past_run
 from geodp_app.files.ledger_state import SMALL_DELTA, Entry, State, budget_words
 from geodp_app.formatting import aligned
 from learners.privacy.accounting import LEAST_DELTA, Relation
@@ -143,7 +143,8 @@ def _known(options: argparse.Namespace) -> Ledger:
     if options.head is not None and not state.holds(options.head):
         raise InputError(no_head(options.file, options.head))
     budget = _budget(options, _DELTA if state.budget is None else state.budget.delta)
-    ledger.join_all([_spent(path, ledger.path, state.unit) for path in options.join or ()])
+    if options.join:
+        ledger.join_all([_spent(path, ledger.path, state.unit) for path in options.join])
     if budget is not None:
         ledger.set_budget(budget)
     return ledger
@@ -168,7 +169,7 @@ def _spent(path: Path, ledger: Path, unit: str | None) -> Past:
         runs = [(NewRun("file", release.learner, release.privacy), "released")]
         other = dict(release.parameters).get("unit")
         rows = 1 if release.privacy is None else release.privacy.rows
-    if not same_unit(other, unit):
+    if other != unit:
         raise InputError(
             f"{path}: protects {_unit(other)}, and {ledger} {_unit(unit)}: they do not add up"
         )

@@ -116,11 +116,6 @@ class NewRun:
 Past = tuple[Sequence[tuple[NewRun, End]], Source]
 
 
-def same_unit(one: str | None, other: str | None) -> bool:
-    """Whether two columns that name persons are one, as columns are found; None is of rows."""
-    return one == other or (one or "").casefold() == (other or "").casefold() != ""
-
-
 def past_run(charge: RunCharge) -> tuple[NewRun, End]:
     """A run that the document or a session knows of, and how it ended."""
     end: End = "released" if charge.finished else "cancelled"
@@ -271,7 +266,7 @@ class Ledger:
         return state.hash_of(source.name), contents
 
     def _check_unit(self, state: State, source: Source, runs: Iterable[NewRun]) -> None:
-        if same_unit(source.unit, state.unit):
+        if source.unit == state.unit:
             charged = {run.privacy.rows for run in runs if run.privacy is not None}
             if not charged <= {source.rows}:
                 raise InputError(

@@ -469,9 +469,15 @@ def test_a_session_of_persons_joins_their_ledger_and_no_other(points, tmp_path, 
     said(capsys, tmp_path / "rows.ledger", "--new")
     outcome = fails(capsys, "ledger", tmp_path / "rows.ledger", "--join", tmp_path / "a.geodp")
     assert "they do not add up" in outcome
-    said(capsys, tmp_path / "c.ledger", "--new", "--id", "Who")  # columns are found so, too
+    said(capsys, tmp_path / "c.ledger", "--new", "--id", "who")
     text = said(capsys, tmp_path / "c.ledger", "--join", tmp_path / "a.geodp")
     assert "1 run together: epsilon = 0.5" in text
+
+
+def test_a_ledger_is_looked_at_while_another_program_writes(ledger, capsys) -> None:
+    with contextlib.closing(sqlite3.connect(ledger.path, isolation_level=None)) as file:
+        file.execute("BEGIN IMMEDIATE")
+        assert "Nothing was spent so far" in said(capsys, ledger.path)
 
 
 def test_what_is_joined_joins_as_a_whole(points, tmp_path, capsys) -> None:
