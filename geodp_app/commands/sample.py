@@ -91,7 +91,7 @@ def sample(options: argparse.Namespace) -> None:
         noise=options.noise,
         rng=open_generator(options.seed),
     )
-    write_files([NewFile(options.output, format_examples(examples))])
+    write_files([NewFile(options.output, format_examples(examples, simulated=True))])
     inside, many = int(examples.labels.sum()), counted(options.n, "example")
     said = f"{options.output}: {many} of {target.name}, {inside:,} with label 1"
     tell(said, quiet=options.quiet)

@@ -299,11 +299,13 @@ def member_frame(name: str, member: dict[str, Any]) -> tuple[int | None, Bounds 
 _ROWS_AT_ONCE = 100_000
 
 
-def format_examples(examples: Examples) -> str:
-    """The CSV text of examples, with its frame in the first line."""
+def format_examples(examples: Examples, *, simulated: bool = False) -> str:
+    """The CSV text of examples, with its frame in the first line, and whether they are `simulated`,
+    and so nobody's."""
     member: dict[str, Any] = {"grid": examples.frame.d}
     if examples.frame.bounds is not None:
         member["bounds"] = examples.frame.bounds.to_json()
+    member |= {"simulated": True} if simulated else {}
     parts = [f"{MARK}{json.dumps(member)}\n{','.join(ROLES['grid'])}\n"]
     for start in range(0, len(examples.labels), _ROWS_AT_ONCE):
         some = slice(start, start + _ROWS_AT_ONCE)

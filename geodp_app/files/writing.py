@@ -40,11 +40,13 @@ _OTHER_FILES = (".kml", ".zip", ".geodp")
 #: What has been written since :func:`forget_written`, for whoever interrupts a command.
 _written: list[str] = []
 
-#: What files of geodp hold, and no words that others may write: the line of a frame, the member of
-#: JSON, what pictures say they were drawn by.  A layer has its statement of privacy in a field of
-#: that name.  Rows of other people with more columns, as `predict` writes, are not told apart.
+#: What files of geodp hold, and none that somebody else may have made: the first line of simulated
+#: examples, the member of JSON with a release or a version, what pictures say they were drawn by.
+#: A layer has its statement of privacy in a field of that name.  Rows of people with more columns,
+#: as `predict` writes them, have none of it.
 _MARKS = re.compile(
-    rb'\A\W{0,3}# geodp |"geodp": |Software\0geodp|Drawn by geodp|\APK.*geodp_qgis/',
+    rb'\A# geodp \{[^\n]*"simulated": true|"geodp": (\{.*?"release": \{|"\d)|'
+    rb"Software\0geodp|Drawn by geodp|\APK.*geodp_qgis/",
     re.DOTALL,
 )
 _LAYER_MARKS = re.compile(rb"differentially private|[Nn]ot private")

@@ -379,10 +379,8 @@ class QueryCard(QFrame):
         if why := self.refusal:
             self._runs.announced.emit(why)
         elif work.within and not work.within.keep(np.ones(1, np.int64), at, work.frame)[0]:
-            outside = (
-                f"({point[0]}, {point[1]}): outside of {work.within.name}, so 0; nobody was asked"
-            )
-            self._runs.announced.emit(outside)
+            where = f"({point[0]}, {point[1]}): outside of {work.within.name}"
+            self._runs.announced.emit(f"{where}, so 0, without a question")
         else:
             self._runs.controller.query(at)
 

@@ -43,7 +43,7 @@ def test_sample_writes_the_frame_that_learn_needs(write, tmp_path, capsys):
     assert geodp(*argv) == 0
     assert "500 examples" in capsys.readouterr().err
     first, header = out.read_text().splitlines()[:2]
-    assert first == '# geodp {"grid": 60, "bounds": [9.0, 9.0, 21.0, 21.0]}'
+    assert first == '# geodp {"grid": 60, "bounds": [9.0, 9.0, 21.0, 21.0], "simulated": true}'
     assert header == "x,y,label"
     examples = read_examples(out)
     inside = ((examples.points >= 5) & (examples.points <= 55)).all(axis=1)

@@ -3,6 +3,7 @@ written, and never in the place of what somebody else made."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -331,7 +332,36 @@ def test_other_layers_of_a_geopackage_stay(tmp_path: Path, given: Path, verb: st
 
 
 #: Words of geodp in what somebody else has written.
-OTHERS = b"x,y,label,predicted,statement\n1,1,1,0.3,Not private land; a geodp note\n"
+OTHERS = b"""# geodp {"grid": 64}
+x,y,label,predicted,statement
+1,1,1,0.3,"Not private land; a ""geodp"": note"
+"""
+
+
+def test_rows_go_only_if_that_is_told(tmp_path: Path, given: Path, capsys) -> None:
+    """Whatever the lines and members say that they kept of their file."""
+    points = tmp_path / "p.geojson"
+    feature = {"type": "Feature", "properties": {"label": 1}}
+    feature["geometry"] = {"type": "Point", "coordinates": [15, 44]}
+    member = {"frame": "lonlat", "bounds": [13, 42, 20, 47]}
+    points.write_text(json.dumps({"type": "FeatureCollection", "geodp": member,
+                                  "features": [feature]}))  # fmt: skip
+    (tmp_path / "p.csv").write_text('# geodp {"grid": 64, "bounds": [13, 42, 20, 47]}\nx,y\n1,1\n')
+    for source in (points, tmp_path / "p.csv"):
+        output = tmp_path / f"out{source.suffix}"
+        assert main(predict(given, source, output)) == 0
+        before = output.read_bytes()
+        assert main(predict(given, source, output)) == 2
+        assert output.read_bytes() == before
+        assert "give --overwrite" in capsys.readouterr().err
+
+
+def test_simulated_examples_are_written_over_by_others(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    for n in (10, 20):
+        argv = ["sample", "--target", "L", "--n", n, "--grid", 64, "-o", path, "--quiet"]
+        assert main([*map(str, argv)]) == 0
+    assert len(path.read_text().splitlines()) == 22
 
 
 def test_a_ledger_is_written_over_by_nothing(tmp_path: Path, given: Path) -> None:
