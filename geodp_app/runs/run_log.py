@@ -16,9 +16,9 @@ from geodp_app.document.sampling import fresh_sample
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.files.run_record import Question, RunRecord, all_tiles, own_lattice
 from geodp_app.runs.figures import FiguresView, Published
-from geodp_app.runs.labels_by_step import Decisions
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.protocol import AsGood
+from geodp_app.runs.step_gains import Decisions
 from geometry.halfplane import HalfplaneLattice, Region
 from geometry.lift import Conic, conic_union
 from geometry.polygons import piece_polygon, union_shape
@@ -404,26 +404,12 @@ class RunLog:
         return whole + 1 if ended else min(step + 1, whole)
 
     def gain(self, step: int) -> tuple[int, int]:
-        """Examples that a step decided rightly, and those that it decided wrongly.
-
-        Of a tile, those among the examples that it labels 1.  Of the zone of an edge, how many
-        more are right than before, or wrong.
-        """
-        known = self.record(step).diagnostics
-        if self._sharpens(step):
-            before, now = (int(self._examples.wrong(at).sum()) for at in (step - 1, step))
-            return max(0, before - now), max(0, now - before)
-        taken = known.positives_taken, known.negatives_taken
-        return taken[::-1] if self.role == "conjunction" else taken
+        """Examples that a step decided rightly, and those that it decided wrongly."""
+        return self._examples.gain(self.record(step))
 
     def wrong_before(self, step: int) -> int | None:
         """Examples of an edge's zone that were labelled wrongly before; None of other steps."""
-        self.record(step)
-        if not self._sharpens(step):
-            return None
-        return int(
-            np.count_nonzero(self._examples.wrong(step - 1)[self._examples.decided_by(step)])
-        )
+        return self._examples.wrong_before(self.record(step).step)
 
     @property
     def gains(self) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tiny_samples import all_neighbours
 from watched_selections import watched_selections
 
-from geodp_app.runs.labels_by_step import Decisions
+from geodp_app.runs.step_gains import Decisions
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.tiling import EdgeZone, EdgeZones
 from learners import PolygonUnionLearner

@@ -18,10 +18,10 @@ from geodp_app.document.work import RunSettings
 from geodp_app.files.run_record import RunRecord
 from geodp_app.files.strict_reading import DamagedFileError
 from geodp_app.runs.edge_law import change
-from geodp_app.runs.labels_by_step import Decisions
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.questions import report_question, shade_question, share_question
 from geodp_app.runs.run_log import RunLog
+from geodp_app.runs.step_gains import Decisions
 from geodp_app.runs.why import why
 from geodp_app.views.run.timeline import Course
 from geometry.tiling import EdgeZone, EdgeZones
