@@ -1,7 +1,5 @@
 """benchmarks/accuracy.py runs, and its figures are what its headings say."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Animations: what Pillow, or any other reader, finds in them."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

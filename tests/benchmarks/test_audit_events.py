@@ -1,7 +1,5 @@
 """Audits: the bound is honest, broken learners are caught, and correct ones are not."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
@@ -9,7 +7,7 @@ import random
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -171,7 +169,7 @@ class BestSoFar(ThresholdLearner):
 
     coins = random.Random(3)
 
-    def fit(self, X: Any, y: Any, **_: Any) -> BestSoFar:
+    def fit(self, X: Any, y: Any, **_: Any) -> Self:
         def impatient(progress: object) -> None:
             if self.coins.random() < 0.5:
                 raise Cancelled

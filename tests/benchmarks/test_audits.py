@@ -1,7 +1,5 @@
 """Audits of whole releases, and broken twins: the short version of `make audit`."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

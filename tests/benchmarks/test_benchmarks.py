@@ -1,7 +1,5 @@
 """The benchmarks run, and what they compare selects from the same law."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Declared learners at the edge: the short version of `benchmarks/extremes.py --registry`."""
 
-from __future__ import annotations
-
 from types import ModuleType
 
 import pytest

@@ -2,8 +2,6 @@
 layer_faults.py and ledger_faults.py.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """benchmarks/noisy_gradients.py: gradients are those of the loss, cut one by one, with noise."""
 
-from __future__ import annotations
-
 from types import ModuleType
 
 import numpy as np

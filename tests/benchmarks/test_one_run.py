@@ -1,7 +1,5 @@
 """Audits by canaries: the bound is honest, and it is not vacuous."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

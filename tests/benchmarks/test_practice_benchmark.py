@@ -1,7 +1,5 @@
 """benchmarks/practice.py: the planner's table is what the data say; what its ends are."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 

@@ -1,7 +1,5 @@
 """What a measurement tells is estimated rightly where it is known, and chance is called chance."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

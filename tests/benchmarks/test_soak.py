@@ -1,7 +1,5 @@
 """The window at work: nothing raises or piles up.  At length: benchmarks/soak.py, together.py."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

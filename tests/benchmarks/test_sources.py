@@ -1,7 +1,5 @@
 """Every statement of the sources has a row, its check finds what is known, the page says it all."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from pathlib import Path

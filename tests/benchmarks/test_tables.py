@@ -1,7 +1,5 @@
 """Programs of benchmarks/ on small samples print the rows that they say, of what they say."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """The table of actions: complete, without clashes, drawn, written down, in the sheet of keys."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Numbers are written one way everywhere."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Colours that can be read and told apart, and the theme that dresses everything in them."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from pathlib import Path

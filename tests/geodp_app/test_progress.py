@@ -1,7 +1,5 @@
 """What a command tells on the way: the bar, and that loops are being compiled."""
 
-from __future__ import annotations
-
 import importlib
 import io
 import os

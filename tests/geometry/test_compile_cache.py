@@ -1,7 +1,5 @@
 """Compiled loops find a folder where numba would find none."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import os

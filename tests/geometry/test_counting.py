@@ -1,7 +1,5 @@
 """Counting in O(1) agrees with testing every example, on tiny grids, wide ones and the largest."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Zones of edges: by the definition, point by point in fractions, and as figures of the square."""
 
-from __future__ import annotations
-
 import json
 import math
 import pickle

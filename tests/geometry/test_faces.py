@@ -1,7 +1,5 @@
 """Faces that lines cut, and the lengths that they share."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

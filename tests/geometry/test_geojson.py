@@ -1,7 +1,5 @@
 """What is written is RFC 7946 and keeps its area; what is read is checked, with one clear line."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

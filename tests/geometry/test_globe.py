@@ -5,8 +5,6 @@ written shape by its place on the grid.  One counts as wrong if all that is near
 sixty-fourth of a grid step has the other label.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Public bounds are checked, the grid map is affine and invertible; counts on the grid."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Discs and ellipses: integer tests against rationals, and outlines."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

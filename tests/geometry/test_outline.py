@@ -1,7 +1,5 @@
 """Which grid points polygons on a fine grid hold, against shapely and by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import shapely

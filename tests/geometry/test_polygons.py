@@ -1,7 +1,5 @@
 """Clipping is exact, and the shapes built from it are valid, oriented and of the exact area."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Which points rings hold, against fractions: on edges, at corners, where rings cross."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

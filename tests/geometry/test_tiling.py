@@ -1,7 +1,5 @@
 """Tiles divide the grid: every point lies in one, and their figures fill the square."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

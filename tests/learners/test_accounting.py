@@ -1,7 +1,5 @@
 """The accounts, and what the first steps of a run have cost."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

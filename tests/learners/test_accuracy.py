@@ -1,7 +1,5 @@
 """A check on examples kept from the learner: its law, its coins, its limits, what it costs."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

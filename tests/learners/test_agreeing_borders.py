@@ -1,7 +1,5 @@
 """Tiles that agree with their neighbours: who knows whom, what it costs, and the law of a draw."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Releases in files: what is written is read, and nothing else."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

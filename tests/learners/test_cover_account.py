@@ -1,7 +1,5 @@
 """The optimal account: the game it solves, samples that attain it, whole runs enumerated."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from decimal import Decimal, localcontext

@@ -6,8 +6,6 @@ Last, Mironov's attack on the low bits of noisy numbers (*On significance of the
 bits for differential privacy*, 2012) works on floating-point noise and finds nothing here.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import hashlib
@@ -20,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -106,7 +104,7 @@ class Counting:
         self.log[self._asker()] += count
         return self._source.bytes(count)
 
-    def spawn(self) -> Counting:
+    def spawn(self) -> Self:
         child = Counting(0, self.log)
         child._source = self._source.spawn()
         return child

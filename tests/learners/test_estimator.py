@@ -1,7 +1,5 @@
 """What every learner does with examples, labels, parameters and names; without scikit-learn."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,7 +1,5 @@
 """What holds of every declared learner: parameters, examples, steps, books, shape."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

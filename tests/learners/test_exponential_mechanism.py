@@ -1,7 +1,5 @@
 """The exponential mechanism over a list: its exact law, bit by bit, and what it promises."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Learners on counts: the same run as on rows, exact for more examples than 32 bits can count."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Linear binning, smoothing and interpolation: sums, neighbours, and what scipy says."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What leads along borders from side to side turns as little as its area allows."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Covers that find k by themselves: when they end, what that costs, and what they publish."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass, replace

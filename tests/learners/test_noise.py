@@ -1,7 +1,5 @@
 """Integer Laplace noise: the law enumerated exactly, and the sampler against the law."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The noisy histograms: their law, their neighbours, their rectangles, what they publish."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """A cover of one triangle: by its mistakes, with all of epsilon and without a noisy count."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -4,8 +4,6 @@ dp-accounting is part of the set-up for tests; OpenDP weighs a quarter of a giga
 run where it is installed (``pip install opendp``).
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import re

@@ -1,8 +1,6 @@
 """Numbers as NumPy, fractions and decimals give them are Python's own once a run is planned; what
 is no number is named, and nothing is drawn."""
 
-from __future__ import annotations
-
 import inspect
 import itertools
 import json

@@ -1,11 +1,10 @@
 """Several runs under one budget: the worst a curious analyst can make of the rule, exactly."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random
 from collections.abc import Callable, Sequence
+from typing import Self
 
 import numpy as np
 import pytest
@@ -121,7 +120,7 @@ class Node:
     """A run from some history on: weights of that history under two samples, and for each request
     the runs that may follow, one an answer."""
 
-    def __init__(self, p: float, q: float, requests: Sequence[Sequence[Node]] = ()) -> None:
+    def __init__(self, p: float, q: float, requests: Sequence[Sequence[Self]] = ()) -> None:
         self.p, self.q, self.requests = p, q, requests
 
     def greatest(self, whole: Callable[[float, float], float]) -> float:

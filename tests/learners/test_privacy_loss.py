@@ -1,7 +1,5 @@
 """The loss of each charge, against laws that are written out."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

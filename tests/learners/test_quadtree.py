@@ -1,7 +1,5 @@
 """The private quadtree: the law of its trees, every neighbour of small samples, and its runs."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The one door for randomness: uniform, reproducible on request, independent when spawned."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from itertools import product

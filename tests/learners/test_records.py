@@ -1,7 +1,5 @@
 """Releases of pieces: shape and prediction agree."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

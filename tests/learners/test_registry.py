@@ -1,7 +1,5 @@
 """Every learner is declared once, catalogued, and composed of three classes at most."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import os

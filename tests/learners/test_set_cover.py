@@ -1,7 +1,5 @@
 """The private engine: its budget, its thresholds, and its books against brute force."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Several examples of each person: what they may cost each, and what all of them cost together."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction

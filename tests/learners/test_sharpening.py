@@ -1,7 +1,5 @@
 """Sharpened covers: the law of the zones' draws, what a run is charged, and what it publishes."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

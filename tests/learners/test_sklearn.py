@@ -1,7 +1,5 @@
 """scikit-learn takes the learners: its own checks, and its pipelines, scores and searches."""
 
-from __future__ import annotations
-
 import warnings
 from unittest import SkipTest
 

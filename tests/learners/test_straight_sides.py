@@ -1,7 +1,5 @@
 """Sides drawn by several tiles become one line, and nothing else changes."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Support: its law, its threshold, its budget, what it covers and what it publishes."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from decimal import Decimal, getcontext

@@ -1,7 +1,5 @@
 """Tasks side by side: in order, two at a time, and none held up by a long one before it."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 

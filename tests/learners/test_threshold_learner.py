@@ -1,7 +1,5 @@
 """Thresholds on the grid: sides, mistakes, the law and its neighbours, and the release."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """What is changed along borders: the least of a sum over all labellings, and no more than noise."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

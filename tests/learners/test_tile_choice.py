@@ -1,7 +1,5 @@
 """How many tiles a side: the list, the scores, and the law of the draw."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Noisy numbers of examples in tiles: their law, what is released, and what is read off them."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The tile learner: its account, its tiles, and what a run publishes."""
 
-from __future__ import annotations
-
 import itertools
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """The example targets are complete, valid, placed in their frames, and what they say they are."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ In-process and on small samples; whole ones are slow.  Commands of all other pag
 understood: the parser takes them, and scripts have the options that they are given.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -4,8 +4,6 @@ That their commands and examples run: test_doc_examples.  Examples in docstrings
 (``--doctest-modules`` in pyproject.toml).
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import linecache
@@ -13,6 +11,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import pytest
@@ -288,7 +287,7 @@ class Watched(SeededRandom):
         self.asked.append(lines)
         return super().bytes(count)
 
-    def spawn(self) -> Watched:
+    def spawn(self) -> Self:
         child = Watched(self._seed, f"{self._path}/child {len(self.asked)}")
         child.asked = self.asked
         return child

@@ -2,8 +2,6 @@
 benchmarks/extremes.py.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

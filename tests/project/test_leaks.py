@@ -4,8 +4,6 @@ Marked values: a prime number of examples, of positive ones, and a long seed.  E
 catalogue runs on the marked sample, and every writer of what may be published is searched for them.
 """
 
-from __future__ import annotations
-
 import copy
 import inspect
 import json
@@ -18,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -255,7 +253,7 @@ class Remember:
 
     examples: Any = None
 
-    def fit(self, X: Any, y: Any) -> Remember:
+    def fit(self, X: Any, y: Any) -> Self:
         self.examples = X, y
         return self
 

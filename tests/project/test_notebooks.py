@@ -1,7 +1,5 @@
 """Every notebook runs, and shows what is stored in it."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

@@ -1,7 +1,5 @@
 """What is installed, with what, and what of it is loaded: packages, ranges, pins."""
 
-from __future__ import annotations
-
 import json
 import re
 import runpy

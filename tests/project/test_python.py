@@ -1,7 +1,5 @@
 """`import geodp`: quick, whole, and the same as the command line."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import doctest

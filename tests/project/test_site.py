@@ -4,8 +4,6 @@ The build takes half a minute and is slow; that links of the Markdown lead somew
 by test_docs.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Halfplanes of a lattice: what they hold by definition, all of them, or some drawn at random."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 

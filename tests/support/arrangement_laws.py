@@ -1,7 +1,5 @@
 """The law of a selection by the arrangement, by how it classifies the examples."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

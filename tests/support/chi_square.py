@@ -1,7 +1,5 @@
 """Draws against the law that they must follow, and how surely they tell another law from it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Inner functions of compiled loops, compiled so that tests can call them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The law of labelled pieces on tiny grids by brute force, and draws against it."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """A class as a table."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

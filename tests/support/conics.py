@@ -1,7 +1,5 @@
 """Discs and ellipses of a lattice, enumerated: their scores, and that draws follow their law."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """How well colours stand apart for the eye, by WCAG 2.2."""
 
-from __future__ import annotations
-
 from geodp_app.palette import parse_colour
 
 

@@ -1,7 +1,5 @@
 """Examples of a test, counted as the learners' engine takes them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

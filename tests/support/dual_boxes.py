@@ -1,7 +1,5 @@
 """What lies in a rectangle of the envelope's boxes, told apart from how the sampler finds it."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

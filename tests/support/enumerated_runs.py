@@ -1,7 +1,5 @@
 """Whole runs of a tiny cover, enumerated: all outcomes with their probabilities."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

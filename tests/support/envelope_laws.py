@@ -1,7 +1,5 @@
 """Draws of the envelope sampler against the law that the arrangement enumerates."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

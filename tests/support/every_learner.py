@@ -1,7 +1,5 @@
 """Learners of polygons, one of each kind; what each learner of all learns from, and releases."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Iterator

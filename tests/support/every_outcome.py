@@ -1,7 +1,5 @@
 """Laws of programs by every outcome of their random choices."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction

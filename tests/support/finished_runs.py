@@ -1,7 +1,5 @@
 """Finished runs with their logs, made once."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

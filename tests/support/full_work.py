@@ -1,7 +1,5 @@
 """Work in which nothing is as it is by default."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from geodp import Bounds, Examples, Frame

@@ -1,7 +1,5 @@
 """All points of a grid, and examples at random ones."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -3,8 +3,6 @@
 Their laws are enumerated in test_noise and test_exponential_mechanism.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

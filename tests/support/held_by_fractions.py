@@ -1,7 +1,5 @@
 """Which points a drawing holds, by fractions and without any order of edges."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Runs to ask a learner's process for."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from geodp_app.document.work import RunSettings

@@ -1,7 +1,5 @@
 """Targets that are known, and samples of them, for learners of the plane."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

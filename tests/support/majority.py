@@ -1,8 +1,6 @@
 """A learner that is quick to train, and examples for it."""
 
-from __future__ import annotations
-
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +9,7 @@ from numpy.typing import NDArray
 class Majority:
     """The label of most examples, 0 of equals."""
 
-    def fit(self, X: Any, y: Any) -> Majority:
+    def fit(self, X: Any, y: Any) -> Self:
         self.label = int(2 * np.sum(y) > len(y))
         return self
 

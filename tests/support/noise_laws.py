@@ -1,7 +1,5 @@
 """The law of integer Laplace noise z in closed form, which samplers and mechanisms are held to."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

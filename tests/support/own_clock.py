@@ -1,7 +1,5 @@
 """A clock for what a thread does itself, and beats by it."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator

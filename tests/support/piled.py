@@ -1,7 +1,5 @@
 """Piles of reports, as the benchmark lays them, and draws from them that must end soon."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Programs of benchmarks/, which import each other by their names as where they run."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 from types import ModuleType

@@ -10,8 +10,6 @@ list, too: of each job `results`, `error`, what was `told`, the `progress`, and 
 the result its `crs`, `renderer`, `fields` and `rows`.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -6,14 +6,12 @@ learners' own seeded one.  Strands run one after the other: which threads they r
 nothing, as test_envelope_selection.py states.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -37,7 +35,7 @@ class QuickBits:
     def bytes(self, count: int) -> bytes:
         return self._generator.bytes(count)
 
-    def spawn(self) -> QuickBits:
+    def spawn(self) -> Self:
         return QuickBits(self._seeds.spawn(1)[0])
 
 

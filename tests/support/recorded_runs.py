@@ -1,7 +1,5 @@
 """What a run controller says, with jobs and questions for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Statements and charges of runs that never were, which compose all the same."""
 
-from __future__ import annotations
-
 from geodp_app.document.work import RunCharge
 from learners.privacy.accounting import AccountName, Charge, PrivacySpent, Relation
 

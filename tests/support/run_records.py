@@ -1,7 +1,5 @@
 """Stored runs of all kinds, made by hand."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

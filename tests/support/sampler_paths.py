@@ -11,8 +11,6 @@ What a trial leaves behind is the partition as the code left it.  Paths that led
 are followed together.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -1,7 +1,5 @@
 """A selection that takes the pieces it is given, in place of one that draws."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any

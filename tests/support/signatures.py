@@ -1,7 +1,5 @@
 """What halfplanes hold, told apart by their dual points."""
 
-from __future__ import annotations
-
 from geodp_app.runs.protocol import ShadeQuestion
 from geometry.halfplane import Sheet, dual_line
 

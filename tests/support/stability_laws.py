@@ -1,7 +1,5 @@
 """Laws of the sparse vector and of questions, by sums over all noise."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

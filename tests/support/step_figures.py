@@ -1,7 +1,5 @@
 """Figures of steps that nobody made, for what shows errors."""
 
-from __future__ import annotations
-
 from geodp_app.runs.figures import FiguresView
 from geodp_app.views.run.error_chart import ErrorChart
 from learners.core.records import StepDiagnostics

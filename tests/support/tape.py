@@ -1,7 +1,5 @@
 """Random bits that are known beforehand."""
 
-from __future__ import annotations
-
 from learners.privacy.randomness import RandomSource
 
 

@@ -1,7 +1,5 @@
 """The command line: in this process, and on a pseudo-terminal, as a person sits before it."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

@@ -1,7 +1,5 @@
 """All small samples, and all their neighbours, for laws that are enumerated."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """One draw of the envelope sampler with somebody who watches its boxes."""
 
-from __future__ import annotations
-
 import numpy as np
 from counted import counted
 

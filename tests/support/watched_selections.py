@@ -1,7 +1,5 @@
 """What a cover's run asks its sampler for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

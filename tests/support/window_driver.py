@@ -1,7 +1,5 @@
 """Driving the real window: clicks and keys at grid coordinates.  Shared by the window's tests."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -58,7 +56,7 @@ class Process:
         self._due, self._lock = 0, threading.Lock()
         self.link = ProcessLink(self._replied, main)
 
-    def lend(self, holder: Lent) -> None:
+    def lend(self, holder: "Lent") -> None:
         """A window is going to ask for the process to be prepared; that answer is its first."""
         with self._lock:
             self.holder, self._due = holder, self._due + 1

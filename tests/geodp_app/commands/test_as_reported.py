@@ -1,7 +1,5 @@
 """A run that can be repeated: its report says what was asked for, and `--as` asks for it again."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

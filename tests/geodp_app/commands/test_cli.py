@@ -1,7 +1,5 @@
 """The command line: what it prints and writes in any terminal, and one line for wrong input."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

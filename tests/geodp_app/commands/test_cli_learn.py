@@ -1,7 +1,5 @@
 """`geodp learn` end to end: outputs, and what they may not hold."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Every learner that the command line takes: learned, evaluated, by votes asked about points."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """`geodp compare`, its engine, and `geodp rehearse`: rows, sums of epsilon, whole folders."""
 
-from __future__ import annotations
-
 import csv
 import os
 import shlex

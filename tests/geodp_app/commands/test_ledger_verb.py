@@ -1,7 +1,5 @@
 """`geodp ledger`, and the verbs that spend: entered before they draw, refused in one line."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

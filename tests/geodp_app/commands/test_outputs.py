@@ -1,8 +1,6 @@
 """What commands write: whole, together, tried before anything is drawn, the same whenever it is
 written, and never in the place of what somebody else made."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

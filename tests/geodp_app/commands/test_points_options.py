@@ -1,7 +1,5 @@
 """What commands read: points in other formats and systems, and tables by `--table`."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """`geodp areas`, `predict` and `render`: what a shape covers, says of points and looks like."""
 
-from __future__ import annotations
-
 import csv
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`geodp shot` and `geodp open`: pictures without a display, and clear refusals."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

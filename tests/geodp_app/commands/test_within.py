@@ -1,7 +1,5 @@
 """`--within`: what is written is the release's shape within the map; the release stays whole."""
 
-from __future__ import annotations
-
 import json
 import stat
 from pathlib import Path

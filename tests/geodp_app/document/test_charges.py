@@ -1,7 +1,5 @@
 """What runs on one sample cost together: sums, and what is said of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The document: one place for every change; its parts stay in step and undo takes all back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Undo and redo: what is kept, what is merged, what is forgotten, what counts as saved."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

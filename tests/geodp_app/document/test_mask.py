@@ -1,7 +1,5 @@
 """Masks: where they lie on a grid, what they leave of a shape, and how they follow the work."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A point on an edge is inside, whatever the drawing and by whatever road its label is asked."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

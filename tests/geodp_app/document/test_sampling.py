@@ -1,7 +1,5 @@
 """Simulated examples: where points go, who labels them, and what an edit of the drawing does."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

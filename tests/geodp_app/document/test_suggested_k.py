@@ -1,8 +1,6 @@
 """k from the drawing: half as many as the triangles that cut it up, as a run picks two for each;
 followed until a person sets it by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The editor, tool by tool: what a person does with pointer and keys, and what comes of it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from itertools import pairwise

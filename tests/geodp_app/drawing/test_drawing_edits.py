@@ -1,7 +1,5 @@
 """Edits of drawings: nothing leaves the grid, nothing is lost that was not meant."""
 
-from __future__ import annotations
-
 import pytest
 import shapely
 from hypothesis import given, settings, strategies as st

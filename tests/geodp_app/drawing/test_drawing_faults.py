@@ -1,7 +1,5 @@
 """Faults of drawings: found where they are, named, and all there are."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """What lies at a place: as shapely says, and fast."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Whatever a hand does: nothing raises, the drawing stays a drawing, undo goes back."""
 
-from __future__ import annotations
-
 from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 

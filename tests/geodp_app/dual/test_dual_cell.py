@@ -1,7 +1,5 @@
 """The cell around a dual point is that of the exact arrangement."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import shapely

@@ -1,7 +1,5 @@
 """Examples as CSV: what is read, what is refused, and how the fault is named."""
 
-from __future__ import annotations
-
 import tracemalloc
 from pathlib import Path
 from unittest import mock

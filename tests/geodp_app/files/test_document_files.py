@@ -1,7 +1,5 @@
 """Files in and out of a document: targets, examples, exports, the list of recent files."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -3,8 +3,6 @@
 At every limit and on real disks: benchmarks/layer_faults.py.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

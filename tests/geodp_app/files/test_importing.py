@@ -1,7 +1,5 @@
 """Files of examples with columns of any names: guesses, rows that do not fit, bounds of maps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Right values are read off the rows by hand: a few lines of Python that know no file.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Sequence

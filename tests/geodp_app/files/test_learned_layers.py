@@ -1,7 +1,5 @@
 """A learned shape as a GIS layer: seen by GDAL as it is, and read back with its hypothesis."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a ledger holds, adds up and refuses."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The file of a ledger: what is found of changes, and what processes do to each other."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -3,8 +3,6 @@
 Right values come from shapely, pyproj and geopandas: the same polygons, and no part of geodp.
 """
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """One table of reports: the same inputs by every road they can take are the same examples, or are
 refused for the same reason.  Right values come from pandas, pyproj, shapely, GDAL and DuckDB."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

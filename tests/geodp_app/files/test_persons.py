@@ -1,7 +1,5 @@
 """Whose a row is: several rows of each person, and what all of them do to a release."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Labelled points of any file: other names, other separators, other systems, other formats."""
 
-from __future__ import annotations
-
 import json
 import struct
 import subprocess

@@ -1,7 +1,5 @@
 """What `geodp predict` leaves of a file: all that was in it as it was, and one column more."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import subprocess

@@ -1,8 +1,6 @@
 """What is asked about reports, whose rows are and which bounds, by every road; and examples by
 their names, in any folder."""
 
-from __future__ import annotations
-
 import json
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """A stored run comes back exactly, and a damaged one is refused by its line."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import asdict, replace

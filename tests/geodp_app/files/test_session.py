@@ -1,7 +1,5 @@
 """Sessions and recovery files: what is saved comes back, whole whatever happens."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -1,7 +1,5 @@
 """Damaged and hostile sessions: one clear line, little memory, never a traceback."""
 
-from __future__ import annotations
-
 import io
 import json
 import pickle

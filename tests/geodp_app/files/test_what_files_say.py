@@ -1,7 +1,5 @@
 """How right a shape is, where it had reports and whether labels look wrong, by every road."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from fractions import Fraction

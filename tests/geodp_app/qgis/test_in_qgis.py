@@ -3,8 +3,6 @@
 QGIS starts once, for all tests.  On Debian: apt-get install --no-install-recommends qgis
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

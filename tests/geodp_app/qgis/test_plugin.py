@@ -1,7 +1,5 @@
 """The plugin for QGIS, without QGIS: its zip, and its way to the program."""
 
-from __future__ import annotations
-
 import ast
 import configparser
 import io

@@ -1,7 +1,5 @@
 """A run controller with a real learner's process at the other end, one for each module."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Twenty runs on the same simulated examples: their process, their charges, their outlines."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot

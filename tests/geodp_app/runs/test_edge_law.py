@@ -1,7 +1,5 @@
 """Answers about the dual plane against enumerated laws and counts made one by one."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import replace

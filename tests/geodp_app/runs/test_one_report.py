@@ -1,7 +1,5 @@
 """One report in words, and in the real window: what it changes in the law of a step."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

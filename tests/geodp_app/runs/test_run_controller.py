@@ -1,7 +1,5 @@
 """The controller in a window's thread, with a real learner's process at the other end."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

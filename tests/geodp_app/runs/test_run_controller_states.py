@@ -3,8 +3,6 @@
 The process is played by the test, so that every order of events can be tried.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The log of a run against the learner's own books."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The log of a run whose zones, or whose last step, decide points a second time."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """The learner's server, in a thread here, and the link to it: who lets go of that."""
 
-from __future__ import annotations
-
 import itertools
 import multiprocessing
 import subprocess

@@ -1,7 +1,5 @@
 """The sentences beside n, and warnings of budgets that protect hardly anybody."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -1,7 +1,5 @@
 """Why a step chose its piece, and how likely others were in its place, by counting."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

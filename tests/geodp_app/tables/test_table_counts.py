@@ -1,7 +1,5 @@
 """A table is counted as its rows would be: engines, files, borders of cells, faults, persons."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections import Counter

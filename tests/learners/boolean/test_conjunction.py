@@ -1,7 +1,5 @@
 """Boolean learners against brute force, and what their releases hold."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import product

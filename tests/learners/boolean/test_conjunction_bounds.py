@@ -1,7 +1,5 @@
 """Conjunctions: how many examples are enough, and what each account grants."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the Boolean learners promise of privacy: whole laws enumerated, for all neighbours."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Parities: packed linear algebra against brute force, runs and their laws."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Discs and ellipses: counts, bounds, the sampler's law against enumeration, and learners."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

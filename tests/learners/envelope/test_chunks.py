@@ -1,7 +1,5 @@
 """Compiled draws from 16-bit chunks, by enumerating the chunks."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from decimal import Decimal, localcontext

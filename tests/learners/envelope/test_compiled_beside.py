@@ -1,7 +1,5 @@
 """The second process compiles what a run would, for the types that a run has."""
 
-from __future__ import annotations
-
 import gc
 import inspect
 import os

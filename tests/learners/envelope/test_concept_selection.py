@@ -1,7 +1,5 @@
 """The law of labelled pieces: by brute force over every lattice piece of tiny grids."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Boxes that are merged or cut hold every piece once, under a bound that is none too low."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

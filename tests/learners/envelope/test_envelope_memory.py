@@ -1,7 +1,5 @@
 """What a box takes in memory, and that rows of 32 bits hold what they are given."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

@@ -4,8 +4,6 @@ Every draw is exact, so chi-square must not reject: seeds are fixed, and each ca
 statement about thousands of draws.  Whole classifications of the sample are compared.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

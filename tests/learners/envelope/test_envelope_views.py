@@ -1,7 +1,5 @@
 """Where the envelope's boxes lie, and the heaviest of them: for those who watch a draw."""
 
-from __future__ import annotations
-
 import gc
 import itertools
 import weakref

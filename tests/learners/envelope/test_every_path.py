@@ -5,15 +5,13 @@ are summed as fractions.  So what is compared with the ideal law is the law of t
 stands, its rounding included.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -382,7 +380,7 @@ class Script:
         assert len(self.chunks) < count
         return self.chunks.ljust(count, b"\0")
 
-    def spawn(self) -> Script:
+    def spawn(self) -> Self:
         raise NotImplementedError
 
 

@@ -1,7 +1,5 @@
 """The factorised envelope: its tables by brute force, its bound above every value, its mass."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Boxes of KMMS's own measure: every line once, between its corners, in 64 bits."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Piles of reports: what lines may gain in them, boxes of such lines, and draws."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

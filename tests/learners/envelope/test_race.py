@@ -1,7 +1,5 @@
 """Strands side by side: what they do depends on counted work, not on which of them is quicker."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time

@@ -1,7 +1,5 @@
 """The share of edges as good as the chosen one, against laws enumerated over small lattices."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

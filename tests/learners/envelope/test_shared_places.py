@@ -1,7 +1,5 @@
 """Places and close pairs of both labels: what bounds them, boxes, draws where there are many."""
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 import numpy as np

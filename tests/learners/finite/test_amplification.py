@@ -1,7 +1,5 @@
 """Amplification: every transcript of all neighbours, what is published, and the promise."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Experts: losses, the private law enumerated, and rounds in order."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from functools import cache

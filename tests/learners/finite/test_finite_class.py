@@ -1,7 +1,5 @@
 """Finite classes: mistakes, the private law enumerated for all neighbours, and its promise."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

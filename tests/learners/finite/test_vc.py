@@ -1,7 +1,5 @@
 """VC tools: against brute force, known classes, Cover's count and the arrangement."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

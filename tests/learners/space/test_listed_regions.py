@@ -1,7 +1,5 @@
 """Balls, regions of polynomials, halfspaces, simplices: members, the law, neighbours, learners."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,9 +1,8 @@
 """Descents in three orders, and verdicts on predictions near 0 or 1."""
 
-from __future__ import annotations
-
 import itertools
 import math
+from typing import Self
 
 import numpy as np
 import pytest
@@ -67,7 +66,7 @@ class Tossed:
     def __init__(self, weight: float, coins: int) -> None:
         self.weight, self.coins = weight, coins
 
-    def fit(self, X: object, y: np.ndarray) -> Tossed:
+    def fit(self, X: object, y: np.ndarray) -> Self:
         self.share = float(np.mean(y))
         return self
 

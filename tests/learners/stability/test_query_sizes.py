@@ -1,7 +1,5 @@
 """Sizes of private queries and labels, settings that keep a promise, and the final learner."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

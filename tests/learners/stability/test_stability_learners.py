@@ -1,7 +1,5 @@
 """Polygons by stability: releases, points, records; and what one chunk may not stop."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

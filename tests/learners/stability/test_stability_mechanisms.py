@@ -1,7 +1,5 @@
 """Votes, composition, margins, the sparse vector and the distance test: against enumerations."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

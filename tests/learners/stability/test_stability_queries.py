@@ -1,12 +1,10 @@
 """Chunks, votes of models, private classification queries: laws, neighbours, promises."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -44,7 +42,7 @@ class Slow(Majority):
 class Broken:
     """Fails where an example at 13 is seen, and predicts nonsense where one at 7 is."""
 
-    def fit(self, X: Any, y: Any) -> Broken:
+    def fit(self, X: Any, y: Any) -> Self:
         if (X == 13).any():
             raise RuntimeError("thirteen")
         self.odd = bool((X == 7).any())

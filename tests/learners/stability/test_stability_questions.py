@@ -1,7 +1,5 @@
 """Questions after a run by votes: one budget for the run and for all that is asked later."""
 
-from __future__ import annotations
-
 import pickle
 from collections import Counter
 from functools import cache

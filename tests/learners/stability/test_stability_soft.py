@@ -1,11 +1,9 @@
 """Soft labels, on-average stability, SGD and quality: laws, bounds and identities."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -220,7 +218,7 @@ def test_what_is_no_prediction_is_0() -> None:
 class Mean:
     """Predicts the share of label 1: gamma^2 = 2 p (1 - p) / n^2, Efron-Stein an equality."""
 
-    def fit(self, X: Any, y: Any) -> Mean:
+    def fit(self, X: Any, y: Any) -> Self:
         self.share = float(np.mean(y))
         return self
 

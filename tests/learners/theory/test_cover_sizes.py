@@ -1,7 +1,5 @@
 """Sizes of samples for covers: each inequality they rest on, in both directions."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from functools import partial

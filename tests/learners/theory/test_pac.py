@@ -1,7 +1,5 @@
 """Errors on a distribution, samples of it, and the sizes that inequalities allow."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """What is said of runs in practice: read off the measured table, held by other runs, no further."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

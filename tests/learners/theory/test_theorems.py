@@ -1,7 +1,5 @@
 """Numbers of examples of every theorem: both directions agree, and errors say what is missing."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

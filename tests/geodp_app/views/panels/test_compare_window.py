@@ -1,7 +1,5 @@
 """The window that compares learners, driven by clicks."""
 
-from __future__ import annotations
-
 import csv
 import os
 import signal

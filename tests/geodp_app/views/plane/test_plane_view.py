@@ -1,7 +1,5 @@
 """The plane and its picture: right place, right colours; private only with examples."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

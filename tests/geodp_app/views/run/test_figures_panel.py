@@ -1,7 +1,5 @@
 """The figures and the chart of errors: right numbers, private ones marked and hidden."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields, replace
 

@@ -1,7 +1,5 @@
 """The timeline, driven by a real mouse and keys."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The widgets' own facts: rows that fold, dots, number fields, work beside the window."""
 
-from __future__ import annotations
-
 import gc
 import subprocess
 import sys

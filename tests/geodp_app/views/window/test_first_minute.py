@@ -1,7 +1,5 @@
 """The first minute: the window opens and runs, and whatever is seen can be asked why."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The real window, driven by clicks and keys."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

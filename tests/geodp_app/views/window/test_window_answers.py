@@ -1,7 +1,5 @@
 """Answers that come late: of another step, edge, run or view they are not shown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Importing examples in the real window: choices, bounds, rows that do not fit, big files."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Every learner of the window: chosen in the panel, run, counted, shown, saved and exported."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

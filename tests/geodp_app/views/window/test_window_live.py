@@ -1,7 +1,5 @@
 """Edits in the real window: the same points are labelled anew, and a run that was there follows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt

@@ -1,7 +1,5 @@
 """Opening something else never touches the session's file; a crash loses no work."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -4,8 +4,6 @@ How long the window's thread is held up leaves out how long it waits for a proce
 machine any thread does.  What it computes counts, and what else it waits for (a thread, a disk).
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

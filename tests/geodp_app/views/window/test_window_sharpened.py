@@ -1,7 +1,5 @@
 """A cover that is sharpened, in the real window: chosen in the panel, watched on both planes."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

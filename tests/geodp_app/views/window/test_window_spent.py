@@ -1,7 +1,5 @@
 """What the runs on a sample spend: noted in full, and entered in the ledger of real examples."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -2,8 +2,6 @@
 after the run until the halts are used up; and at the prompt.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path

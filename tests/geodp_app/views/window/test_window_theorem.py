@@ -1,7 +1,5 @@
 """The page of the theorem in the real window: it follows the settings, and holds no private n."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot

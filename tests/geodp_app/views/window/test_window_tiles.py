@@ -2,8 +2,6 @@
 not supported by enough reports is hatched and told.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

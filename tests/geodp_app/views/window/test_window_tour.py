@@ -1,7 +1,5 @@
 """The tour in the real window: by keyboard to its end, and cleanly ended in the middle."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

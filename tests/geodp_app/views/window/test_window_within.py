@@ -1,7 +1,5 @@
 """Clipping the result in the real window: chosen in the menu, seen on the plane, exported, kept."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
