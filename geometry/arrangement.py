@@ -42,6 +42,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -361,16 +362,12 @@ class LatticePolygon:
         """
         if not 0 <= rank < self.count:
             raise IndexError(f"rank {rank} is outside 0..{self.count - 1}")
-        low, high = self.first, self.last
-        while low < high:
-            middle = (low + high) // 2
-            if _points(self.runs, self.first, middle) > rank:
-                high = middle
-            else:
-                low = middle + 1
-        before = _points(self.runs, self.first, low - 1)
-        bottom = -min((a * low + c) // m for a, c, m in self.lowers)
-        return low, bottom + rank - before
+        columns = range(self.first, self.last)
+        reached = functools.partial(_points, self.runs, self.first)
+        u = self.first + bisect_right(columns, rank, key=reached)
+        before = reached(u - 1)
+        bottom = -min((a * u + c) // m for a, c, m in self.lowers)
+        return u, bottom + rank - before
 
 
 def floor_sum(count: int, slope: int, offset: int, modulus: int) -> int:

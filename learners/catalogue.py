@@ -205,7 +205,7 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "Nearness to a truth", "learners.stability.quality.quality", (29,),
-        "shares of models near a known truth; agreement and stable histograms beside it",
+        "shares of models near a known truth; agreement of votes beside it",
     ),
     Entry(
         "Weak and strong quality", "learners.stability.quality.end_quality", (29,),

@@ -14,7 +14,8 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
+from functools import partial
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,7 +39,7 @@ from learners.core.sklearn_support import (
 )
 from learners.core.support import Support
 from learners.privacy.accounting import Neighbours, PrivacySpent
-from learners.privacy.randomness import RandomSource, open_source
+from learners.privacy.randomness import open_source
 
 SelectionName = Literal["envelope", "arrangement"]
 
@@ -135,14 +136,6 @@ class Run:
 
     spent: PrivacySpent | None
     begin: Callable[[GridCounts, Watch | None], Stream]
-
-
-class _Apart(NamedTuple):
-    """Examples that the learner does not see, their part of all, and what draws for them."""
-
-    held: GridCounts
-    part: float
-    source: RandomSource
 
 
 class Estimator(WithParameters, ABC):
@@ -326,24 +319,24 @@ class Estimator(WithParameters, ABC):
         """The records of a run on a sample that has been checked; checks the parameters now."""
         run = learner._planned()
         spent = learner._stated(run)
-        counts, apart = learner._apart(counts)
+        finish: Callable[[Release], Release] | None = None
+        if learner.check is not None:
+            # examples that the learner does not see (docs/privacy.md, lemma 11)
+            source = open_source(vars(learner)["seed"], "check")
+            counts, held = divided(counts, learner.check, source)
+            finish = partial(checked, held=held, part=learner.check, source=source)
         stream = run.begin(counts, watch)
         # by the name that was promised or a new one: two runs never have one name
         name = self.__dict__.pop("_next_run", None)
         spent = None if spent is None else spent.of_run(name)
-        return Steps(self._keep(learner, stream, spent, apart), stream)
-
-    def _apart(self, counts: GridCounts) -> tuple[GridCounts, _Apart | None]:
-        """The examples to learn from, and those that are kept for the check (docs/privacy.md, lemma
-        11)."""
-        if self.check is None:
-            return counts, None
-        source = open_source(vars(self)["seed"], "check")
-        kept, held = divided(counts, self.check, source)
-        return kept, _Apart(held, self.check, source)
+        return Steps(self._keep(learner, stream, spent, finish), stream)
 
     def _keep(
-        self, learner: Self, stream: Stream, spent: PrivacySpent | None, apart: _Apart | None = None
+        self,
+        learner: Self,
+        stream: Stream,
+        spent: PrivacySpent | None,
+        finish: Callable[[Release], Release] | None,
     ) -> Generator[StepRecord]:
         """Pass the records on, and keep what was learned once the run is complete."""
         released = []
@@ -354,9 +347,7 @@ class Estimator(WithParameters, ABC):
                 self._take(learner)
                 self.bounds_: Bounds | None = learner._bounds()
                 release = release_of(common, self.role, released, stream.support)
-                if apart is not None:
-                    release = checked(release, apart.held, apart.part, apart.source)
-                self.release_: Release = release
+                self.release_: Release = release if finish is None else finish(release)
             yield record
 
     def __getstate__(self) -> dict[str, Any]:

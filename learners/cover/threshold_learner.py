@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -37,7 +36,7 @@ from learners.cover.set_cover import Cover
 from learners.finite.finite_class import ThresholdClass
 from learners.privacy.accounting import Charge, Neighbours, check_budget, pure_budget, pure_spent
 from learners.privacy.exponential_mechanism import exponential_index, private_rate
-from learners.privacy.randomness import RandomSource, open_source
+from learners.privacy.randomness import open_source
 
 Direction = Literal["right", "left", "above", "below"]
 
@@ -154,33 +153,25 @@ class ThresholdLearner(Estimator):
         spent = pure_spent(self.epsilon, self.neighbours, self.seed is None, selection)
 
         def begin(counts: GridCounts, watch: Watch | None) -> Stream:
-            lattice = HalfplaneLattice(self.grid)
-            record = self._record(counts, lattice, rate, open_source(self.seed), watch)
-            return Stream(record, lattice, (("direction", self.direction),))
+            lattice, source = HalfplaneLattice(self.grid), open_source(self.seed)
+            directions = tuple(_SHEETS) if self.direction is None else (self.direction,)
+            members = threshold_class_size(lattice.d, self.direction)
+
+            def record() -> Iterator[StepRecord]:
+                started = time.perf_counter()
+                if watch is not None:
+                    watch(SelectionProgress(0, members, 0.0))
+                mistakes = [threshold_mistakes(counts, one) for one in directions]
+                index = exponential_index(source, -np.concatenate(mistakes), rate)
+                which, place = divmod(index, lattice.d + 2)
+                direction = directions[which]
+                t = place if _SHEETS[direction][0].upper else place - 1
+                piece = threshold_piece(lattice, direction, t)
+                drawn = Selected(piece, SelectionProgress(1, members, float("nan")))
+                score = mistakes_score(counts.positives)
+                diagnostics = Cover(counts, self.role).take(drawn, score, started)
+                yield StepRecord(1, 1, StepRelease(piece, None), diagnostics)
+
+            return Stream(record(), lattice, (("direction", self.direction),))
 
         return Run(spent, begin)
-
-    def _record(
-        self,
-        counts: GridCounts,
-        lattice: HalfplaneLattice,
-        rate: Fraction,
-        source: RandomSource,
-        watch: Watch | None,
-    ) -> Iterator[StepRecord]:
-        """The only step's record."""
-        started = time.perf_counter()
-        directions = tuple(_SHEETS) if self.direction is None else (self.direction,)
-        members = threshold_class_size(lattice.d, self.direction)
-        if watch is not None:
-            watch(SelectionProgress(0, members, 0.0))
-        mistakes = [threshold_mistakes(counts, one) for one in directions]
-        index = exponential_index(source, -np.concatenate(mistakes), rate)
-        which, place = divmod(index, lattice.d + 2)
-        direction = directions[which]
-        t = place if _SHEETS[direction][0].upper else place - 1
-        piece = threshold_piece(lattice, direction, t)
-        progress = SelectionProgress(1, members, float("nan"))
-        score = mistakes_score(counts.positives)
-        diagnostics = Cover(counts, self.role).take(Selected(piece, progress), score, started)
-        yield StepRecord(1, 1, StepRelease(piece, None), diagnostics)

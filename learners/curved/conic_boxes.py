@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from geometry.compiled_loops import inner, njit
 from learners.core.selection import POWER
-from learners.envelope.chunks import exponential, uniform_below
+from learners.envelope.chunks import RESERVE, exponential, uniform_below
 from learners.envelope.partition import draw_box, put_mass
 from learners.envelope.target import examples_of, greatest_score, score_value
 
@@ -40,9 +40,6 @@ BOXES, TRIALS = range(2)
 
 #: Why a call of :func:`run` came back.
 ACCEPTED, NEEDS_RANDOM, PAUSED, STARVED, FULL = range(5)
-
-#: Chunks kept for one trial, as in :mod:`learners.envelope.core`.
-RESERVE = 4096
 
 #: Below this total mass the reference score is chosen anew.
 LIGHT = 1e-50

@@ -84,6 +84,7 @@ from learners.core.selection import (
 )
 from learners.curved import conic_boxes as boxes
 from learners.curved.conic_boxes import ConicTarget, Refinement
+from learners.envelope.chunks import filled
 from learners.envelope.target import heavy_points
 from learners.privacy.exponential_mechanism import exponential_index
 from learners.privacy.randomness import RandomSource
@@ -144,9 +145,6 @@ def _prefix_sums(cells: NDArray[np.int64], kind: type) -> Counts:
     area[1:, 1:] = cells.cumsum(axis=0).cumsum(axis=1)
     return area
 
-
-#: 16-bit chunks drawn from the source at first, and at most, in one go.
-_FIRST_CHUNKS, _MOST_CHUNKS = 1 << 13, 1 << 19
 
 #: Trials between two looks at the watch; one takes up to some 50 microseconds.
 _TRIALS_PER_CALL = 1000
@@ -216,10 +214,7 @@ class ConicSelection:
             return SelectionProgress(trials, made, log_mass - math.log(members))
 
         while True:
-            if at + boxes.RESERVE > len(chunks):
-                # what is left of the old bits is thrown away unread
-                count = min(max(_FIRST_CHUNKS, 2 * len(chunks)), _MOST_CHUNKS)
-                chunks, at = np.frombuffer(source.bytes(2 * count), dtype="<u2"), 0
+            chunks, at = filled(chunks, at, source)
             why, at = boxes.run(target, tables, state, chunks, at, _TRIALS_PER_CALL, theta)
             if why == boxes.ACCEPTED:
                 conic: Conic = lattice.conic(*theta[: target.size].tolist())

@@ -18,6 +18,7 @@ them O(pairs * width), the greatest number of a rectangle O(log width).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -205,12 +206,22 @@ class _Cells:
     ) -> list[NDArray[np.int64]]:
         """How many of each entry are in pairs: positives and negatives, the first of each cell."""
         by_label = [np.where(labels == label, amounts, 0) for label in (True, False)]
-        both = np.minimum(*(np.add.reduceat(one, self.first) for one in by_label))
-        taken = []
-        for one in by_label:
-            before = one.cumsum() - one
-            taken.append(np.clip((before[self.first] + both)[self.number] - before, 0, one))
-        return taken
+        return as_many_of_both(by_label, self.first, self.number)
+
+
+def as_many_of_both(
+    parts: Sequence[NDArray[np.int64]], first: NDArray[np.int64], group: NDArray[np.int64]
+) -> list[NDArray[np.int64]]:
+    """Of two amounts (m,) as much of either as there is of both in a group, the first entries'.
+
+    Groups lie in a row: `first` entry of each, and the `group` of each entry.
+    """
+    both = np.minimum(*(np.add.reduceat(part, first) for part in parts))
+    before = [part.cumsum() - part for part in parts]
+    return [
+        np.clip((sums[first] + both)[group] - sums, 0, part)
+        for part, sums in zip(parts, before, strict=True)
+    ]
 
 
 def _interleaved(points: NDArray[np.int64]) -> NDArray[np.int64]:

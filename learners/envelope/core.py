@@ -14,7 +14,7 @@ import numpy as np
 
 from geometry.compiled_loops import borrowed, njit
 from learners.envelope.boxes import SHEETS
-from learners.envelope.chunks import exponential
+from learners.envelope.chunks import RESERVE, exponential
 from learners.envelope.factorised_moves import (
     FACTOR_SPLIT_TIME,
     FACTORISE_COST,
@@ -46,10 +46,6 @@ ACCEPTED, NEEDS_RANDOM, PAUSED, STARVED, FULL, NEEDS_WORKSPACE = range(6)
 # Of so many trials outside the class one leads to a split: such boxes must shrink, but they
 # tell little about where the score is low.
 _OUTSIDE_TRIALS = 16
-
-#: Chunks kept for one trial, which reads about 40.  A trial that would outrun them counts as
-#: rejected; lazy comparison and masked rejection make that less likely than 2**-1000.
-RESERVE = 4096
 
 # Work in units of one trial that the coarse lattice rejects.  A split really costs about eight;
 # counting it as three, so that splits get most of the time, was fastest on all hard targets

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from geometry.compiled_loops import inner, njit
 from geometry.counting import coefficients
 from geometry.grid_counts import GridCounts, settle_conflicts
+from learners.envelope.close_pairs import as_many_of_both
 
 #: Points of a pile are at most so many steps from the next one: the number that balances best.
 _STEPS = 3, 6
@@ -109,26 +110,11 @@ def _linked(net: GridCounts, steps: int) -> tuple[NDArray[np.int64], ...]:
     links = coo_array((np.ones(len(pairs), bool), pairs.T), (len(net), len(net)))
     many, pile = connected_components(links, directed=False)
     order = np.argsort(pile, kind="stable")
-    amounts = np.where(net.labels, net.amounts, -net.amounts)[order]
-    return net.points[order], amounts, *_balanced(pile[order], amounts, many)
-
-
-def _balanced(
-    pile: NDArray[np.int64], amounts: NDArray[np.int64], many: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Of each point's amount as much as is taken out, the sum of a pile being 0; and where each
-    pile begins."""
+    pile, amounts = pile[order], np.where(net.labels, net.amounts, -net.amounts)[order]
     begins = np.searchsorted(pile, np.arange(many + 1))
-    first = begins[:-1]
-    both = np.minimum(
-        np.add.reduceat(amounts.clip(0), first), np.add.reduceat((-amounts).clip(0), first)
-    )
-    taken = np.zeros_like(amounts)
-    for sign in (1, -1):
-        part = (sign * amounts).clip(0)
-        before = part.cumsum() - part
-        taken += sign * np.clip((before[first] + both)[pile] - before, 0, part)
-    return taken, begins
+    # the sum of a pile is 0
+    gained, lost = as_many_of_both((amounts.clip(0), (-amounts).clip(0)), begins[:-1], pile)
+    return net.points[order], amounts, gained - lost, begins
 
 
 def _limits(points: NDArray[np.int64]) -> tuple[int, int]:

@@ -30,8 +30,8 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.core.selection import PIECE_SIZE, PieceKind, Score, Selected, SelectionProgress, Watch
 from learners.envelope.boxes import NO_SHEET, admits_some, rectangles
-from learners.envelope.chunks import exponential, less, uniform_below
-from learners.envelope.core import RESERVE, TINY
+from learners.envelope.chunks import RESERVE, exponential, less, uniform_below
+from learners.envelope.core import TINY
 from learners.envelope.partition import draw_box, put_mass
 from learners.envelope.pile_gains import Piles, gain_of
 from learners.envelope.target import Target

@@ -18,6 +18,7 @@ from geometry.grid_counts import GridCounts, order_by_column, settle_conflicts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.envelope import core
 from learners.envelope.boxes import NO_SHEET, class_sheets, readings
+from learners.envelope.chunks import filled
 from learners.envelope.close_pairs import (
     ClosePairs,
     make_pairs,
@@ -47,9 +48,6 @@ _PLAIN_BOXES = 1 << 15
 
 #: Work of a slice, in microseconds, roughly.
 _WORK_PER_CALL = 10_000
-
-#: 16-bit chunks drawn from the source at first, and at most, in one go.
-_FIRST_CHUNKS, _MOST_CHUNKS = 1 << 13, 1 << 19
 
 #: Most points of both labels that are looked at apart: their bits fit a word.
 MOST_SHARED = 62
@@ -142,11 +140,7 @@ class Strand:
     def advance(self, horizon: float) -> None:
         """Run for a slice of work, or until something is accepted."""
         target = self.target
-        if self.at + core.RESERVE > len(self.chunks):
-            # what is left of the old buffer is thrown away unread
-            count = min(max(_FIRST_CHUNKS, 2 * len(self.chunks)), _MOST_CHUNKS)
-            self.chunks = np.frombuffer(self.source.bytes(2 * count), dtype="<u2")
-            self.at = 0
+        self.chunks, self.at = filled(self.chunks, self.at, self.source)
         if self.boxes_used < self.plain_boxes:
             target = target._replace(narrow=0)
         why, box = self._run(target, horizon)

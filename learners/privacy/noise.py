@@ -18,6 +18,7 @@ grows beyond 64 bits.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from fractions import Fraction
 from functools import lru_cache
 
@@ -188,8 +189,5 @@ def most_noise(scale: Fraction, several: int, error: float) -> int:
     def beyond(most: int) -> float:  # P(X - Y > most)
         return float(masses @ reached[most : most + last])
 
-    low, high = -1, last
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if beyond(middle) <= error else (middle, high)
-    return high if step == 1 else step * (high + several)
+    least = bisect_left(range(last), True, key=lambda most: beyond(most) <= error)
+    return least if step == 1 else step * (least + several)

@@ -14,7 +14,7 @@ label_private          algorithm 5, for any learners, in both modes
 stability_learner      algorithm 5 on the grid: polygons
 soft_labels            algorithms 6 to 8: predictions in [0, 1]
 query_sizes            how many examples queries and labels need, with T and K
-quality                agreement, stable histograms, consistent randomization, on-average stability,
+quality                agreement, consistent randomization, on-average stability,
                        predictions near 0 or 1
 base_learners          what is trained on chunks: majorities of cells, SGD as the worked case
 """

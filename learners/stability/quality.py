@@ -73,29 +73,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from learners.core.accuracy import Verdict, clopper_pearson, mean_bounds, verdict
 from learners.parameters import check_count, check_open_unit
-from learners.stability.sample_and_aggregate import distances, fresh_copy, train_chunks, trained
-from learners.stability.soft_labels import BINS, bin_counts, soft_predictions
+from learners.stability.sample_and_aggregate import fresh_copy, train_chunks, trained
+from learners.stability.soft_labels import soft_predictions
 from learners.stability.stable_queries import SparseVectorBudget, difference_tail
 
 
 def agreement(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """Share of votes (m, classes) for the winner of each query, float of shape (m,)."""
     return np.asarray(counts.max(axis=1) / counts.sum(axis=1))
-
-
-def stable_histograms(
-    predictions: NDArray[np.float64], width: float, least: int
-) -> NDArray[np.bool_]:
-    """Which queries have a stable plain, and a stable shifted histogram, bool of shape (m, 2), of
-    predictions in [0, 1], float64 of shape (K, m), in bins of that width.
-
-    `least` is the distance to instability that counts as stable, in votes.
-    """
-    found = [
-        [distances(bin_counts(column, width, bins)[0][None])[0] >= least for bins in BINS]
-        for column in predictions.T
-    ]
-    return np.array(found, dtype=np.bool_).reshape(-1, 2)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,9 +89,7 @@ def query_sizes(
     beta: float,
     gamma: float = 0.0,
     agnostic: bool = False,
-    epsilon: float,
-    delta: float,
-    **others: Any,
+    **privacy: Any,
 ) -> QuerySizes | None:
     """Theorems 4.3 and 4.4: at most alpha m of m queries are answered wrong or not at all.
 
@@ -111,12 +109,12 @@ def query_sizes(
         Error of the best concept, in [0, 1); 0 unless `agnostic`.
     agnostic : bool
         Whether labels need not be those of a concept.
-    epsilon, delta, others :
-        As of :func:`learners.stability.stable_queries.plan_sparse_vector`.
+    privacy :
+        epsilon, delta and others of :func:`learners.stability.stable_queries.plan_sparse_vector`.
     """
     check_open_unit(alpha=alpha, beta=beta)
     halts = min(math.floor(alpha * check_count("queries", queries)), MOST_MECHANISMS)
-    return _planned(vc, queries, halts, beta / 4, gamma, agnostic, epsilon, delta, others)
+    return _planned(vc, queries, halts, beta / 4, gamma, agnostic, privacy)
 
 
 def label_sizes(
@@ -127,9 +125,7 @@ def label_sizes(
     beta: float,
     gamma: float = 0.0,
     agnostic: bool = False,
-    epsilon: float,
-    delta: float,
-    **others: Any,
+    **privacy: Any,
 ) -> QuerySizes | None:
     """Theorems 4.6 and 4.7: what is learned from m answers errs by at most alpha on new points.
 
@@ -147,7 +143,7 @@ def label_sizes(
         room, root = alpha - 3 * growth / m, math.sqrt(growth / m)
         wrong = (math.sqrt(room) - root) ** 2 / 2 if room > root**2 else 0.0
     halts = min(math.floor(wrong * m), MOST_MECHANISMS)
-    return _planned(vc, m, halts, part, gamma, agnostic, epsilon, delta, others)
+    return _planned(vc, m, halts, part, gamma, agnostic, privacy)
 
 
 def soft_width(alpha: float) -> float:
@@ -163,9 +159,7 @@ def soft_sizes(
     stable: float,
     alpha: float,
     beta: float,
-    epsilon: float,
-    delta: float,
-    **others: Any,
+    **privacy: Any,
 ) -> QuerySizes | None:
     """Theorem 5.14: m predictions within alpha of those that are expected of one model.
 
@@ -184,8 +178,8 @@ def soft_sizes(
         pass of gradient descent by S = n0 steps of eta, eta n0 / 2.
     alpha, beta : float
         In (0, 3/4] and (0, 1).
-    epsilon, delta, others :
-        As of :func:`learners.stability.soft_labels.plan_soft_queries`.
+    privacy :
+        epsilon, delta and others of :func:`learners.stability.soft_labels.plan_soft_queries`.
     """
     check_open_unit(alpha=alpha, beta=beta)
     if not stable > 0:
@@ -193,7 +187,7 @@ def soft_sizes(
     if alpha > 0.75:
         return None
     width = soft_width(alpha)
-    budget = plan_soft_queries(epsilon, delta, queries=queries, halts=halts, **others)
+    budget = plan_soft_queries(queries=queries, halts=halts, **privacy)
     part = beta / 3
     lead = 2 * (budget.margin + budget.slip(part) + 2)
     log = math.log(queries / part)
@@ -219,9 +213,7 @@ def _planned(
     part: float,
     gamma: float,
     agnostic: bool,
-    epsilon: float,
-    delta: float,
-    others: dict[str, Any],
+    privacy: dict[str, Any],
 ) -> QuerySizes | None:
     """Chunks, and examples of each, of models that err by gamma and as much more as so many halts
     allow; None if they allow none."""
@@ -233,7 +225,7 @@ def _planned(
     excess = (halts / 3 - spread) / queries - gamma
     if excess <= 1e-9:
         return None
-    budget = plan_sparse_vector(epsilon, delta, queries=queries, halts=halts, **others)
+    budget = plan_sparse_vector(queries=queries, halts=halts, **privacy)
     chunks = chunks_needed(budget, part)
     needed = dimension.agnostic_size if agnostic else dimension.consistent_size
     # beyond 1/2 not even a coin is ruled out

@@ -27,7 +27,7 @@ from compiled import compiled
 
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.core.records import inside_piece
-from learners.envelope import chunks as draws, core, factorised_boxes, factorised_moves
+from learners.envelope import chunks as draws, factorised_boxes, factorised_moves
 from learners.envelope.boxes import (
     ORDERS,
     SHEETS,
@@ -76,7 +76,7 @@ def run(strand: Strand, tape: Tape, wait: Tape = _SOME_WAIT, *, whole: bool = Tr
     """The strand after the trial of a tape."""
     after = copy_of(strand)
     tape = wait + tape
-    after.chunks = np.array(tape + [0] * core.RESERVE, dtype=np.uint16)
+    after.chunks = np.array(tape + [0] * draws.RESERVE, dtype=np.uint16)
     after.at = 0
     while after.at == 0:
         after.advance(math.inf)

@@ -21,7 +21,6 @@ from learners.stability.quality import (
     check_randomization,
     estimate_stability,
     quality,
-    stable_histograms,
 )
 from learners.stability.sample_and_aggregate import ConstantModel, assign_chunks, distances
 from learners.stability.soft_labels import (
@@ -294,9 +293,6 @@ def test_measures_are_their_definitions() -> None:
     assert measured.strong == pytest.approx(2 / 3)
     with pytest.raises(ValueError, match="negative"):
         quality(predictions, [0, 0], -0.1)
-    # ten around a border of plain bins
-    around = np.linspace(0.46, 0.54, 10)[:, None]
-    assert stable_histograms(around, 0.1, 3).tolist() == [[False, True]]
 
 
 class Tossed(Mean):
