@@ -20,9 +20,9 @@ from learners.core.selection import (
     PIECE_SIZE,
     PieceKind,
     Role,
+    Sampler,
     Score,
     Selected,
-    Selection,
     SelectionProgress,
     Watch,
 )
@@ -72,7 +72,7 @@ class Case:
         """Points and labels."""
         return draw_sample(self.target, self.distribution, self.n, self.d, seed)
 
-    def run(self, selection: Selection, seed: int) -> Iterator[StepRecord]:
+    def run(self, selection: Sampler, seed: int) -> Iterator[StepRecord]:
         """The private run of k steps."""
         role: Role = "conjunction" if self.target == OCTAGON else "disjunction"
         counts = GridCounts.of_examples(*self.sample(seed), self.d)
@@ -113,7 +113,7 @@ class Listener:
 
     lattice: HalfplaneLattice
     piece: PieceKind
-    inner: Selection | None = None
+    inner: Sampler | None = None
     questions: list[Question] = field(default_factory=list)
     times: list[Time] = field(default_factory=list)
 
@@ -125,7 +125,7 @@ class Listener:
         source: RandomSource,
         watch: Watch | None = None,
     ) -> Selected:
-        """See :meth:`learners.core.selection.Selection.select`."""
+        """See :meth:`learners.core.selection.Sampler.select`."""
         if self.inner is None:
             self.questions.append(Question(self.lattice, counts, score, rate, source))
             answer = (self.lattice.halfplane(Sheet.FLAT_ABOVE, 0, 0),) * PIECE_SIZE[self.piece]

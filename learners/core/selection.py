@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
-from geometry.halfplane import HalfplaneLattice, Region
+from geometry.halfplane import Region
 
 # a score is of a role, as the declarations are
 from learners.declaration import Role as Role
@@ -240,18 +240,6 @@ class Sampler(Protocol):
         watch : callable, optional
             Progress and cancel.
         """
-
-
-class Selection(Sampler, Protocol):
-    """A sampler of pieces made of halfplanes."""
-
-    @property
-    def lattice(self) -> HalfplaneLattice:
-        """The class of halfplanes and its base measure."""
-
-    @property
-    def piece(self) -> PieceKind:
-        """What kind of piece is drawn: a halfplane or a triangle."""
 
 
 def check_max_boxes(max_boxes: int) -> None:

@@ -136,7 +136,7 @@ class ArrangementSelection:
         source: RandomSource,
         watch: Watch | None = None,
     ) -> Selected:
-        """Draw one piece, as :meth:`learners.core.selection.Selection.select` says.
+        """Draw one piece, as :meth:`learners.core.selection.Sampler.select` says.
 
         Raises
         ------

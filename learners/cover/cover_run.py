@@ -33,7 +33,7 @@ from geometry.tiling import EdgeZone, EdgeZones, Tile, rows_by_number
 from learners.core.estimator import CoverParameters, PlaneParameters, Run, Stream
 from learners.core.records import Piece, StepRecord, StepRelease, Tidied, TileStep, predict_pieces
 from learners.core.releases import Lattice
-from learners.core.selection import PieceKind, Sampler, Selection, Watch
+from learners.core.selection import Sampler, Watch
 from learners.cover.arrangement_selection import ArrangementSelection
 from learners.cover.set_cover import (
     NOISE_SHARE,
@@ -178,24 +178,10 @@ def plane_cover(parameters: PlaneParameters, k: Pieces, finish: Finish | None = 
         return HalfplaneLattice(parameters.grid, parameters.measure)
 
     def sampler(lattice: HalfplaneLattice) -> Sampler:
-        return make_selection(parameters.selection, lattice, parameters.piece)
+        made = EnvelopeSelection if parameters.selection == "envelope" else ArrangementSelection
+        return made(lattice, parameters.piece)
 
     return cover_run(parameters, k, pieces, sampler, alpha=parameters.alpha, finish=finish)
-
-
-def make_selection(name: str, lattice: HalfplaneLattice, piece: PieceKind) -> Selection:
-    """The sampler of that name.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
-    if name == "envelope":
-        return EnvelopeSelection(lattice, piece)
-    if name == "arrangement":
-        return ArrangementSelection(lattice, piece)
-    raise ValueError(f"unknown selection {name!r}: use 'envelope' or 'arrangement'")
 
 
 def _check_k(k: Pieces | None, finish: Finish | None) -> Pieces:

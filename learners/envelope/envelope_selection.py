@@ -125,7 +125,7 @@ class EnvelopeSelection:
         watch: Watch | None = None,
         refined: list[Strand] | None = None,
     ) -> Selected:
-        """Draw one piece (see :class:`learners.core.selection.Selection`).
+        """Draw one piece (see :class:`learners.core.selection.Sampler`).
 
         `refined` are strands of :class:`RefinedSelection` on the same examples; they are used up.
         """
@@ -251,7 +251,7 @@ class RefinedSelection:
         source: RandomSource,
         watch: Watch | None = None,
     ) -> Selected:
-        """Draw one piece (see :class:`learners.core.selection.Selection`)."""
+        """Draw one piece (see :class:`learners.core.selection.Sampler`)."""
         refined, self._next, self._strands = self._strands, None, []
         return self.selection.select(counts, score, rate, source, watch, refined)
 
