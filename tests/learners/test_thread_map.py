@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from learners.core.selection import thread_map
+from learners.tiles.thread_map import thread_map
 
 #: Seconds after which a test that hangs fails.
 PATIENCE = 60.0
