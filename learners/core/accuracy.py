@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
-from learners.parameters import check_open_unit
+from learners.checked_values import check_open_unit
 from learners.privacy.accounting import (
     MOST_RATE,
     Charge,

@@ -29,8 +29,8 @@ from typing import Any, Protocol, Self, dataclass_transform, get_type_hints
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from learners.checked_values import read
 from learners.core.examples import check_labels, spelled
-from learners.parameters import read
 from learners.privacy.accounting import PrivacySpent
 
 _OF_A_SEARCH = (
@@ -136,7 +136,7 @@ class WithParameters:
         return self
 
     def validated(self) -> Self:
-        """The same learner with parameters as :func:`learners.parameters.read` reads them.
+        """The same learner with parameters as :func:`learners.checked_values.read` reads them.
 
         A run is planned and made by these, and states them; what was given stays as it is.
 

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.tiling import EdgeZone, EdgeZones, Tile, rows_by_number
+from learners.checked_values import check_count, check_open_unit
 from learners.core.estimator import CoverParameters, PlaneParameters, Run, Stream
 from learners.core.records import Piece, StepRecord, StepRelease, Tidied, TileStep, predict_pieces
 from learners.core.releases import Lattice
@@ -52,7 +53,6 @@ from learners.envelope.envelope_selection import (
     EnvelopeSelection,
     RefinedSelection,
 )
-from learners.parameters import check_count, check_open_unit
 from learners.privacy.accounting import (
     LEAST_DELTA,
     MOST_RATE,

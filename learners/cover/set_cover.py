@@ -37,6 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
+from learners.checked_values import check_count, check_open_unit, log_over
 from learners.core.records import Mistakes, StepDiagnostics, StepRecord, StepRelease, inside_piece
 from learners.core.selection import (
     Role,
@@ -47,7 +48,6 @@ from learners.core.selection import (
     mistakes_score,
     set_cover_score,
 )
-from learners.parameters import check_count, check_open_unit, log_over
 from learners.privacy.accounting import (
     MOST_RATE,
     AccountName,

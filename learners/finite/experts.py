@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.coordinates import unmasked
-from learners.parameters import check_count, real, whole
+from learners.checked_values import check_count, real, whole
 from learners.privacy.accounting import (
     GIVEN_UP,
     AccountName,

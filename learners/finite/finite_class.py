@@ -46,10 +46,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.coordinates import unmasked
+from learners.checked_values import check_count
 from learners.core.sklearn_support import WithParameters, predict_as_came, share_right
 from learners.finite.empirical_risk import ErmRelease, Mechanism, chosen
 from learners.finite.sample_sizes import as_class
-from learners.parameters import check_count
 from learners.privacy.accounting import Neighbours
 from learners.privacy.noise import below_array
 from learners.privacy.randomness import open_source

@@ -54,7 +54,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.parameters import check_count, check_open_unit
+from learners.checked_values import check_count, check_open_unit
 from learners.privacy.accounting import noise_scale
 
 #: Beyond this many examples a promise is void, and none are searched for.

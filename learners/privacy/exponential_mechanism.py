@@ -41,7 +41,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.parameters import log_over
+from learners.checked_values import log_over
 from learners.privacy.randomness import RandomSource, below
 
 #: Bits of the uniform number that are revealed at first; doubled whenever they do not decide.

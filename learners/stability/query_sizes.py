@@ -42,9 +42,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from learners.checked_values import check_count, check_open_unit
 from learners.finite import sample_sizes as dimension
 from learners.finite.sample_sizes import least_count
-from learners.parameters import check_count, check_open_unit
 from learners.privacy.composition import MOST_MECHANISMS
 from learners.stability.soft_labels import plan_soft_queries
 from learners.stability.stable_queries import chunks_needed, plan_sparse_vector

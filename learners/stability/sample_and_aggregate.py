@@ -63,8 +63,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.coordinates import unmasked
+from learners.checked_values import check_count
 from learners.core.selection import Cancelled, SelectionProgress
-from learners.parameters import check_count
 from learners.privacy.accounting import (
     GIVEN_UP,
     Charge,

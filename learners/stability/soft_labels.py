@@ -27,7 +27,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.parameters import check_count
+from learners.checked_values import check_count
 from learners.privacy.randomness import RandomSource
 from learners.stability.sample_and_aggregate import (
     ConstantModel,

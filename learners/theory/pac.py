@@ -21,9 +21,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from learners.checked_values import check_count, check_open_unit
 from learners.core.accuracy import clopper_pearson
 from learners.core.examples import check_labels
-from learners.parameters import check_count, check_open_unit
 from learners.privacy.noise import below_array
 from learners.privacy.randomness import RandomSource
 

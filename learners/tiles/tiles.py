@@ -46,6 +46,7 @@ from numpy.typing import NDArray
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import EdgeZone, Tile, TileIndex, chessboard, tile_square
+from learners.checked_values import check_count, check_open_unit
 from learners.core.estimator import PlaneParameters, Run, Stream
 from learners.core.records import Mistakes, StepRecord, Tidied, TileStep, halfplanes_of
 from learners.core.selection import Selected, SelectionProgress, Watch
@@ -58,7 +59,6 @@ from learners.envelope.envelope_selection import (
     DrawByChance,
 )
 from learners.envelope.target import NOTHING
-from learners.parameters import check_count, check_open_unit
 from learners.privacy.accounting import (
     LEAST_DELTA,
     MOST_RATE,

@@ -14,9 +14,9 @@ from every_learner import PLANE, SHORT, made, sample
 
 import geodp
 from learners import MultiplicativeWeights, PrivateExperts
+from learners.checked_values import read
 from learners.declaration import Learner
 from learners.finite.amplification import AmplifiedLearner
-from learners.parameters import read
 from learners.registry import BY_ID, LEARNERS
 from learners.stability.base_learners import GradientDescentClassifier
 from learners.stability.classifiers import StableQueryClassifier, StableSoftClassifier
