@@ -26,10 +26,9 @@ from PIL import Image
 from geodp_app.cli import build_parser
 from geodp_app.commands import arguments
 from geodp_app.errors import InputError
-from geodp_app.files.writing import write_files
+from geodp_app.files.writing import NewFile, write_files
 from geodp_app.views.run.window_runs import SPEEDS
 from geodp_app.views.window.app import Shooting, opened, wait
-from geometry.files import NewFile
 from learners.registry import BY_ID
 
 Kind = Literal["GIF", "WebP"]

@@ -41,11 +41,11 @@ from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
+from geodp_app.files import writing
 from geodp_app.files.autosave import discard, recoverable
 from geodp_app.files.document_files import export_examples, export_target
 from geodp_app.files.points import read_examples
 from geodp_app.files.session import load_session, save_session
-from geometry import files
 from geometry.geojson import read_geojson
 
 SHAPE = Shape(((1, 1), (60, 1), (60, 60), (1, 60)))
@@ -114,17 +114,17 @@ class Leaky(io.FileIO):
 
 @contextlib.contextmanager
 def disk_with_room(room: int) -> Iterator[None]:
-    """Files opened for writing by `geometry.files` take `room` bytes together."""
+    """Files opened for writing by `geodp_app.files.writing` take `room` bytes together."""
 
     def leaky_open(path: str | int, mode: str = "r") -> io.BufferedWriter:
         return io.BufferedWriter(Leaky(path, mode.replace("b", "")))
 
     Leaky.room = room
-    files.open = leaky_open  # type: ignore[attr-defined]
+    writing.open = leaky_open  # type: ignore[attr-defined]
     try:
         yield
     finally:
-        del files.open  # type: ignore[attr-defined]
+        del writing.open  # type: ignore[attr-defined]
 
 
 def full_disk(folder: Path, stride: int = 1) -> Outcome:
@@ -244,7 +244,7 @@ Step = tuple[str, str, bytes]
 
 
 def recorded(do: Callable[[], None]) -> list[Step]:
-    """The calls that change files, in order, as :mod:`geometry.files` makes them."""
+    """The calls that change files, in order, as :mod:`geodp_app.files.writing` makes them."""
     steps: list[Step] = []
     names: dict[int, str] = {}
     real = {
@@ -280,14 +280,14 @@ def recorded(do: Callable[[], None]) -> list[Step]:
 
         return call
 
-    files.open = noted_open  # type: ignore[attr-defined]
+    writing.open = noted_open  # type: ignore[attr-defined]
     os.open, os.link = open_folder, link
     for name in ("fsync", "replace", "unlink", "chmod"):
         setattr(os, name, note(name))
     try:
         do()
     finally:
-        del files.open  # type: ignore[attr-defined]
+        del writing.open  # type: ignore[attr-defined]
         for name, call in real.items():
             setattr(os, name, call)
     return steps

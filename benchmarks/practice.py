@@ -59,8 +59,8 @@ import learners.theory
 from geodp_app.document.examples import Frame
 from geodp_app.document.sampling import draw_examples, place_target
 from geodp_app.document.work import Distribution
+from geodp_app.files.writing import atomic_write
 from geodp_app.runs.comparison import make_contender
-from geometry.files import atomic_write
 from geometry.geojson import read_geojson
 from learners.theory.rule_of_thumb import RANGES, expected_error
 

@@ -9,7 +9,6 @@ what its caller hands it, so it cannot publish anything private.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +19,6 @@ from shapely.geometry import GeometryCollection, MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geometry.crs import LONLAT, CrsError
-from geometry.files import atomic_write
 from geometry.geojson_reading import GeoJSONError, check_lonlat
 from geometry.globe import in_degrees, lonlat_box, tolerance_of
 from geometry.grid import Bounds, Frame, GridMap
@@ -188,17 +186,6 @@ def geojson_text(collection: Mapping[str, Any]) -> str:
     if one is not finite, TypeError if a value has no JSON form.
     """
     return json.dumps(collection, allow_nan=False, default=_plain) + "\n"
-
-
-def write_geojson(
-    path: str | os.PathLike[str], collection: Mapping[str, Any], *, private: bool = False
-) -> None:
-    """Write a GeoJSON object, whole or not at all; a private one for its owner alone.
-
-    Raises ValueError and TypeError as :func:`geojson_text`; OSError if the file cannot be written,
-    and an older file then stays as it was.
-    """
-    atomic_write(path, geojson_text(collection), private=private)
 
 
 def _plain(value: Any) -> Any:

@@ -21,8 +21,15 @@ from typing import Any, TypeVar
 from assets import NAMED_SHAPES, shape_path
 from geodp_app.commands import Parser, RawHelp
 from geodp_app.errors import InputError, refusals
-from geodp_app.files.writing import Holds, check_ending, check_home, check_kept, try_files
-from geometry.files import STDOUT, NewFile
+from geodp_app.files.writing import (
+    STDOUT,
+    Holds,
+    NewFile,
+    check_ending,
+    check_home,
+    check_kept,
+    try_files,
+)
 from geometry.grid import Bounds, BoundsError, checked_bounds
 from geometry.halfplane import MAX_D
 from geometry.mask import Mask, read_mask

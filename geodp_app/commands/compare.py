@@ -16,12 +16,11 @@ from geodp_app.commands.arguments import learner_lines
 from geodp_app.document.examples import Examples, hold_out
 from geodp_app.errors import InputError
 from geodp_app.files.ledger_recording import recording_of
-from geodp_app.files.writing import advice, write_files
+from geodp_app.files.writing import STDOUT, NewFile, advice, write_files
 from geodp_app.formatting import count, counted, csv_text
 from geodp_app.runs import comparison, rehearsal
 from geodp_app.runs.comparison import remarks, table
 from geodp_app.runs.rehearsal import TESTED, contenders_of, rehearsal_remarks, rehearsal_table
-from geometry.files import STDOUT, NewFile
 from learners.privacy.accounting import PrivacySpent
 from learners.privacy.privacy_filter import joint_relation
 from learners.privacy.privacy_loss import accounting_document

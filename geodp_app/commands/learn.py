@@ -17,6 +17,7 @@ from geodp_app.commands import Parser, arguments, points
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError, PictureError, printable, refusals
 from geodp_app.files.ledger_recording import recording_of
+from geodp_app.files.writing import NewFile
 from geodp_app.progress import (
     ProgressBar,
     hears_curator,
@@ -26,7 +27,6 @@ from geodp_app.progress import (
 )
 from geodp_app.tables.counts import TableCounts, files_behind, read_counts
 from geodp_app.tables.source import TableSource, table_source
-from geometry.files import NewFile
 from learners import __version__
 from learners.declaration import Learner
 from learners.registry import MOST_STEPS

@@ -35,11 +35,10 @@ from geodp_app.commands.shapes import COLUMNS
 from geodp_app.document.examples import DEFAULT_GRID
 from geodp_app.errors import InputError
 from geodp_app.files.import_columns import PERSON_COLUMN
-from geodp_app.files.writing import write_files
+from geodp_app.files.writing import NewFile, write_files
 from geodp_app.palette import load_palette
 from geodp_app.progress import tell
 from geodp_app.runs.comparison import DEFAULT
-from geometry.files import NewFile
 from geometry.halfplane import MAX_D
 from learners import __version__
 from learners.declaration import Parameter

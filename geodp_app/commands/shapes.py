@@ -24,10 +24,9 @@ from geodp_app.files.import_columns import place_of
 from geodp_app.files.import_file import ImportFile
 from geodp_app.files.points import read_points
 from geodp_app.files.points_out import points_files
-from geodp_app.files.writing import write_files
+from geodp_app.files.writing import STDOUT, NewFile, write_files
 from geodp_app.formatting import MISSING, aligned, counted, decimal, percentage
 from geodp_app.progress import tell
-from geometry.files import STDOUT, NewFile
 from geometry.polygons import contains_points
 
 if TYPE_CHECKING:

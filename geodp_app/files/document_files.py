@@ -39,7 +39,7 @@ from geodp_app.files.writing import check_ending, named_failures, write_files, w
 from geodp_app.formatting import counted
 from geometry.geojson import GeoJSONError, NoPolygonsError, read_geojson
 from geometry.geojson_reading import SEQUENCES
-from geometry.geojson_write import feature_collection, write_geojson
+from geometry.geojson_write import feature_collection, geojson_text
 from geometry.gis_files import LAYER_ENDINGS
 from geometry.globe import lonlat_box
 from geometry.grid import Bounds
@@ -317,8 +317,7 @@ def export_target(path: str | os.PathLike[str], work: Work) -> None:
     if (corners != np.rint(corners)).any():
         features = [written(shape.region())["features"] for shape in work.drawing.shapes]
         collection["features"] = list(itertools.chain.from_iterable(features))
-    with named_failures(path):
-        write_geojson(path, collection, private=True)
+    write_whole(path, geojson_text(collection), private=True)
 
 
 def export_examples(path: str | os.PathLike[str], examples: Examples) -> None:

@@ -2,8 +2,8 @@
 
 GDAL does not always tell of a write that failed: on a disk that fills it may leave a file without
 its end, and end well.  So it writes into memory, and the bytes go to the disk by
-:mod:`geometry.files`.  A shapefile, which is several files, and a GeoPackage that holds other
-layers go to a folder only; a shapefile that is found there is looked through.
+:mod:`geodp_app.files.writing`.  A shapefile, which is several files, and a GeoPackage that holds
+other layers go to a folder only; a shapefile that is found there is looked through.
 
 No file holds the time at which it was written: when a run ended is not released.
 """
@@ -28,18 +28,12 @@ import shapely.geometry
 from numpy.typing import NDArray
 
 from geodp_app.errors import InputError
+from geodp_app.files.writing import DRIVERS, OR_ELSE, interrupts_wait
 from geometry.crs import LONLAT, canonical_crs, reproject, written_crs
-from geometry.files import interrupts_wait
 from geometry.geojson_reading import RECORD, SEQUENCES
 from geometry.gis_files import OWN, library, plain_path, reading
 from geometry.globe import in_degrees
 from geometry.grid import Bounds
-
-#: Formats by the ending of a name: GDAL's names of them, and Parquet, which pyarrow writes.
-DRIVERS = {
-    ".gpkg": "GPKG", ".fgb": "FlatGeobuf", ".shp": "ESRI Shapefile", ".parquet": "Parquet",
-    ".geojson": "GeoJSON", ".json": "GeoJSON",
-}  # fmt: skip
 
 #: What formats that would say when they were written say instead.
 _NO_TIME, _NO_DAY = "1970-01-01T00:00:00.000Z", "1970-01-01"
@@ -49,9 +43,6 @@ _MADE = "made"
 _HEAD = 100
 
 _MARK = re.compile(r"[^\w\s]")
-
-#: What to do about a file that is kept.
-OR_ELSE = "choose another name, or give --overwrite (in Python overwrite=True)"
 
 
 #: Metadata by which a layer of rows is known to be geodp's.

@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,9 +30,8 @@ from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
 from geodp_app.files.gdal_layers import layer_files
 from geodp_app.files.strict_reading import one_line
-from geodp_app.files.writing import check_kept, lost_and_kept
+from geodp_app.files.writing import NewFile, advice, check_kept
 from geodp_app.formatting import counted
-from geometry.files import NewFile
 from geometry.geojson import TargetFile, read_geojson
 from geometry.geojson_reading import MAX_BYTES
 from geometry.geojson_write import frame_member, geojson_text, placed_shape, unit_box_map
@@ -205,6 +205,7 @@ def whole_square(frame: Frame, *masks: Mask) -> LearnedShape:
 def rescued(shape: LearnedShape, released: Callable[[], None]) -> Iterator[None]:
     """What is learned is not lost if it cannot be written: then it is kept elsewhere, and told.
 
+    Its epsilon is spent, so it goes to a new file among the temporary ones, or to standard output.
     Raises InputError if anything fails meanwhile: where the release is.  `released`: called before
     anything of the run can be read by anybody.
     """
@@ -212,8 +213,25 @@ def rescued(shape: LearnedShape, released: Callable[[], None]) -> Iterator[None]
         yield
     except Exception as error:
         released()
+        if isinstance(error, OSError):
+            why = f"{error.filename or 'the files'}: cannot be written: {error.strerror or error}"
+            why += advice(error)
+        else:
+            why = " ".join(str(error).split()) or type(error).__name__
         # grid units can always be written; the exact hypothesis is in either
-        raise lost_and_kept(error, geojson_text(shape.to_geojson(raw_grid=True))) from error
+        text = geojson_text(shape.to_geojson(raw_grid=True))
+        try:
+            handle, name = tempfile.mkstemp(prefix="geodp-", suffix=".geojson")
+            with open(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+        except OSError:
+            with contextlib.suppress(NameError, OSError):
+                os.unlink(name)
+            print(text, end="", flush=True)
+            name = "on standard output instead"
+        else:
+            name = f"kept in {name}"
+        raise InputError(f"{why}; what was learned is {name}") from error
 
 
 def place_note(name: object, frame: Frame, *, hint: bool = True) -> list[str]:

@@ -25,12 +25,11 @@ import shapely
 from numpy.typing import NDArray
 
 from geodp_app.files.csv_table import CsvRows, Head, plain_parts
-from geodp_app.files.gdal_layers import DRIVERS, free_name, gdal_option, layer_files, on_lines
+from geodp_app.files.gdal_layers import free_name, gdal_option, layer_files, on_lines
 from geodp_app.files.import_file import ImportFile, chosen_layer, look
 from geodp_app.files.points import PointsRead
-from geodp_app.files.writing import check_kept
+from geodp_app.files.writing import DRIVERS, NewFile, check_kept
 from geometry.crs import LONLAT, canonical_crs, is_degrees
-from geometry.files import NewFile
 from geometry.geojson_reading import SEQUENCES, objects
 from geometry.geojson_write import unit_box_map
 from geometry.gis_files import geo_member, library, plain_path, polygon_layer, reading

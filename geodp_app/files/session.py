@@ -46,8 +46,7 @@ from geodp_app.files.strict_reading import (
     read_fields,
     read_json,
 )
-from geodp_app.files.writing import write_whole
-from geometry.files import atomic_write
+from geodp_app.files.writing import atomic_write, write_whole
 from geometry.geojson_reading import short
 from geometry.grid import Bounds
 from geometry.mask import Mask

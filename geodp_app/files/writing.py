@@ -1,4 +1,12 @@
-"""Writes files for a person: whole or not at all, and with one clear line if it fails."""
+"""Writes files for a person: whole or not at all, and with one clear line if it fails.
+
+The bytes go to a new file in the target's folder, reach the disk, and only then take the
+target's name in one step (``os.replace``).  A reader sees the old file or the new one; after a
+crash, a full disk or Ctrl+C the old one is still there.
+
+Where the system can (Linux, most file systems), the new file has no name until its bytes are on the
+disk: a process that is killed leaves nothing behind.  Elsewhere it would leave ``.geodp-*.tmp``.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +15,29 @@ import errno
 import mmap
 import os
 import re
+import secrets
+import signal
+import stat
+import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator
+from io import BufferedWriter
 from pathlib import Path
-from typing import Literal
+from types import FrameType
+from typing import Literal, NamedTuple
 
 from geodp_app.errors import InputError
-from geodp_app.files.gdal_layers import DRIVERS, OR_ELSE
-from geometry.files import STDOUT, NewFile, atomic_write_all, try_write
 from geometry.geojson_reading import SEQUENCES
+
+#: Formats by the ending of a name: GDAL's names of them, and Parquet, which pyarrow writes.
+DRIVERS = {
+    ".gpkg": "GPKG", ".fgb": "FlatGeobuf", ".shp": "ESRI Shapefile", ".parquet": "Parquet",
+    ".geojson": "GeoJSON", ".json": "GeoJSON",
+}  # fmt: skip
+
+#: What to do about a file that is kept.
+OR_ELSE = "choose another name, or give --overwrite (in Python overwrite=True)"
 
 #: What a file may hold.
 Holds = Literal["GeoJSON", "a shape", "points", "districts", "JSON", "JSON lines", "CSV", "PNG",
@@ -123,7 +145,7 @@ def write_files(files: Iterable[NewFile], *, before: Callable[[], None] = lambda
 
     What other programs keep beside a file to find things in it (indexes, a log of changes) goes;
     styles and notes that somebody made stay.  Raises OSError as
-    :func:`geometry.files.atomic_write_all`.  `before`: called when nothing can fail but the taking
+    :func:`atomic_write_all`.  `before`: called when nothing can fail but the taking
     of names; what it raises ends it there.
     """
     files = list(files)
@@ -197,29 +219,6 @@ def _is_ours(path: Path) -> bool:
     return _MARKS.search(some) is not None
 
 
-def lost_and_kept(error: Exception, text: str) -> InputError:
-    """What to say when a release cannot be written after all: where it is kept instead.
-
-    Its epsilon is spent, so it goes to a new file among the temporary ones, or to standard output.
-    `error`: why it could not be written.  `text`: the release as GeoJSON.
-    """
-    if isinstance(error, OSError):
-        why = f"{error.filename or 'the files'}: cannot be written: {error.strerror or error}"
-        why += advice(error)
-    else:
-        why = " ".join(str(error).split()) or type(error).__name__
-    try:
-        handle, name = tempfile.mkstemp(prefix="geodp-", suffix=".geojson")
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-    except OSError:
-        with contextlib.suppress(NameError, OSError):
-            os.unlink(name)
-        print(text, end="", flush=True)
-        return InputError(f"{why}; what was learned is on standard output instead")
-    return InputError(f"{why}; what was learned is kept in {name}")
-
-
 def write_whole(path: str | os.PathLike[str], data: bytes | str, *, private: bool = False) -> None:
     """Write a file whole or not at all; a private one for its owner alone, mode 0600.  Raises
     InputError if it cannot be written (no such folder, no permission, disk full, is a folder); a
@@ -234,3 +233,259 @@ def try_files(files: Iterable[NewFile]) -> None:
     for file in files:
         with named_failures(file.path):
             try_write([file])
+
+
+# Whole or not at all
+
+#: Read and written by their owner alone.
+_OWNERS = stat.S_IRUSR | stat.S_IWUSR
+
+#: Standard output, on every system: written to as it is open, from where it stands.
+STDOUT = "/dev/stdout"
+
+#: By the path asked for: the name that the bytes have for now, and the one they are to take.
+_Staged = dict[str | os.PathLike[str], tuple[str, str]]
+
+
+class NewFile(NamedTuple):
+    """A file that is to be written.
+
+    `path`: a symbolic link stays and its target is replaced; an existing file keeps its
+    permissions. Something that is no regular file (a pipe, a device) is written straight through,
+    never replaced; so is :data:`STDOUT`, whatever it leads to.  `data`: text is written as UTF-8,
+    line ends as they are. `private`: the file's owner alone may read and write it (mode 0600), also
+    where an existing file allowed others to; it is so before it has a name or a byte.
+    """
+
+    path: str | os.PathLike[str]
+    data: bytes | str
+    private: bool = False
+
+
+def atomic_write(path: str | os.PathLike[str], data: bytes | str, *, private: bool = False) -> None:
+    """Write a file whole, as a :class:`NewFile`: on any failure the old file stays and no temporary
+    file is left.
+
+    Raises OSError as the system reports it: no such folder, no permission, disk full, is a folder.
+    Its ``filename`` is the path that was asked for.
+    """
+    atomic_write_all([NewFile(path, data, private)])
+
+
+def atomic_write_all(
+    files: Iterable[NewFile],
+    *,
+    stale: Iterable[str | os.PathLike[str]] = (),
+    before: Callable[[], None] = lambda: None,
+    written: list[str] | None = None,
+) -> None:
+    """Write files that belong together: none takes its name before all of them are on the disk.
+
+    Names are taken one after the other, in the order given, and Ctrl+C waits until all are.  Until
+    then, on any failure no temporary file is left, and a disk that is full leaves every old file
+    as it was.  A name that cannot be taken keeps no other from being so; pipes and devices come
+    last.
+
+    Raises OSError as :func:`atomic_write`; its ``filename`` is the path of the first file that
+    failed.
+
+    Parameters
+    ----------
+    files : iterable of NewFile
+        Different paths.
+    stale : iterable of path-like
+        Files that speak of the old ones, to be removed before the first name is taken.
+    before : callable
+        Called when all is on the disk and nothing has its name; what it raises ends it there.
+    written : list of str, optional
+        Takes the path of every file that has its name, as soon as it has.
+    """
+    staged: _Staged = {}
+    streams: list[NewFile] = []
+    try:
+        for file in files:
+            if not _stage(file, staged):
+                streams.append(file)
+        before()
+        failed = _take_names(staged, stale, [] if written is None else written)
+    except BaseException:  # KeyboardInterrupt too: nothing half-written may stay
+        _remove(temporary for temporary, _ in staged.values())
+        raise
+    for file in streams:
+        try:
+            _write_stream(file)
+        except OSError as error:
+            failed = failed or _named(error, file.path)
+        else:
+            if written is not None:
+                written.append(os.fspath(file.path))
+    if failed is not None:
+        raise failed
+
+
+def try_write(files: Iterable[NewFile]) -> None:
+    """Do all of :func:`atomic_write_all` but to take the names: nothing is left of it.
+
+    Raises OSError as there.
+    """
+    staged: _Staged = {}
+    try:
+        for file in files:
+            if not _stage(file, staged):
+                _try_stream(file.path)
+    finally:
+        _remove(temporary for temporary, _ in staged.values())
+
+
+def _bytes_of(file: NewFile) -> bytes:
+    return file.data.encode("utf-8") if isinstance(file.data, str) else file.data
+
+
+def _named(error: OSError, path: str | os.PathLike[str]) -> OSError:
+    """The error about the name that the person knows, not the temporary one."""
+    error.filename, error.filename2 = os.fspath(path), None
+    return error
+
+
+def _remove(paths: Iterable[str | os.PathLike[str]]) -> None:
+    for path in paths:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def _take_names(
+    staged: _Staged, stale: Iterable[str | os.PathLike[str]], written: list[str]
+) -> OSError | None:
+    """Give all that is staged its name; what failed first, if anything did."""
+    failed: OSError | None = None
+    with interrupts_wait():
+        _remove(stale)
+        for path, (temporary, target) in staged.items():
+            try:
+                os.replace(temporary, target)
+            except OSError as error:
+                failed = failed or _named(error, path)
+                _remove([temporary])
+            else:
+                written.append(os.fspath(path))
+        for folder in dict.fromkeys(os.path.dirname(target) for _, target in staged.values()):
+            sync_folder(folder)
+    return failed
+
+
+@contextlib.contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """Let Ctrl+C wait for what is done meanwhile."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python hands signals to the main thread alone
+        return
+    heard: list[tuple[int, FrameType | None]] = []
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler):
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda number, frame: heard.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if heard:
+        handler(*heard[0])
+
+
+def _stage(file: NewFile, staged: _Staged) -> bool:
+    """Write what is to take the path's name under another, and note both; False for a stream."""
+    path = file.path
+    if os.fspath(path) == STDOUT:
+        return False
+    try:
+        mode = _mode(path)
+        if mode is not None and stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if mode is not None and not stat.S_ISREG(mode):
+            return False
+        if file.private:
+            mode = _OWNERS
+        target = os.path.realpath(path)
+        temporary = os.path.join(os.path.dirname(target), f".geodp-{secrets.token_hex(8)}.tmp")
+        staged[path] = temporary, target
+        payload = _bytes_of(file)
+        if not _write_unnamed(temporary, payload, mode):
+            with open(temporary, "xb", opener=_for_owner if mode is not None else None) as opened:
+                _write_through(opened, payload, mode)
+    except OSError as error:
+        raise _named(error, path) from None
+    return True
+
+
+def _write_stream(file: NewFile) -> None:
+    if os.fspath(file.path) == STDOUT:
+        sys.stdout.flush()
+        with open(1, "wb", closefd=False) as stream:
+            stream.write(_bytes_of(file))
+    else:
+        Path(file.path).write_bytes(_bytes_of(file))
+
+
+def _try_stream(path: str | os.PathLike[str]) -> None:
+    """Whether a device takes anything; a pipe is not opened, for its reader would see it end."""
+    try:
+        if os.fspath(path) == STDOUT:
+            os.write(1, b"")  # what is closed or full says so of no bytes, too
+        elif stat.S_ISCHR(os.stat(path).st_mode):
+            with open(path, "wb", buffering=0) as device:
+                device.write(b"")
+        elif not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise _named(error, path) from None
+
+
+def _mode(path: str | os.PathLike[str]) -> int | None:
+    """Mode bits of what the path leads to; None if nothing is there."""
+    try:
+        return os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _write_unnamed(path: str, payload: bytes, mode: int | None) -> bool:
+    """Write a file that is given its name when it is whole; False where that cannot be done."""
+    flag = getattr(os, "O_TMPFILE", None)
+    if flag is None or not os.path.isdir("/proc/self/fd"):
+        return False
+    try:
+        handle = os.open(os.path.dirname(path), flag | os.O_WRONLY, 0o666)
+    except OSError as error:
+        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
+            return False
+        raise
+    with open(handle, "wb") as file:
+        _write_through(file, payload, mode)
+        # a folder's descriptor, though unused, makes the call follow the link
+        os.link(f"/proc/self/fd/{handle}", path, src_dir_fd=handle, follow_symlinks=True)
+    return True
+
+
+def _for_owner(path: str, flags: int) -> int:
+    """Open a new file that is closed to others until its mode is settled."""
+    return os.open(path, flags, _OWNERS)
+
+
+def _write_through(file: BufferedWriter, payload: bytes, mode: int | None) -> None:
+    """Return once the bytes are on the disk."""
+    if mode is not None:  # before the bytes: what was private is never open to others
+        os.chmod(file.name, stat.S_IMODE(mode))  # its descriptor, if it has no name
+    file.write(payload)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def sync_folder(folder: str) -> None:
+    """Make the new name itself durable, where the system allows it (not on Windows)."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geodp_app.errors import PictureError
-from geometry.files import atomic_write
+from geodp_app.files.writing import atomic_write
 
 _HINT = "on Debian: apt-get install libgl1 libegl1 libxkbcommon0 libfontconfig1 libdbus-1-3"
 _WINDOW_HINT = (

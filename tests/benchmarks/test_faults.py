@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from programs import program
 
-from geometry import files
-from geometry.files import atomic_write
+from geodp_app.files import writing
+from geodp_app.files.writing import atomic_write
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files and signals")
 
@@ -37,7 +37,7 @@ def test_every_prefix_of_a_save_leaves_the_old_file_or_the_new(
     faults: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unnamed: bool
 ) -> None:
     if not unnamed:
-        monkeypatch.setattr(files, "_write_unnamed", lambda *_: False)
+        monkeypatch.setattr(writing, "_write_unnamed", lambda *_: False)
     outcome = faults.power_cut(tmp_path)
     assert outcome.losses == []
     # three kinds of files; every prefix of the calls, one of them with two outcomes, and the end

@@ -38,7 +38,7 @@ _GENERATORS = {"random", "secrets", "uuid", "numpy.random"}
 #: Where another generator is allowed, and why.
 _ALLOWED = {
     "learners/privacy/randomness.py": {"os.urandom"},  # the door itself
-    "geometry/files.py": {"secrets"},  # names of temporary files
+    "geodp_app/files/writing.py": {"secrets"},  # names of temporary files
     "geodp_app/document/sampling.py": {"numpy.random"},  # simulated examples
     "geodp_app/files/persons.py": {"uuid"},  # reads ids, and draws none
 }

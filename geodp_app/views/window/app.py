@@ -29,7 +29,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 
 from geodp_app.errors import InputError
 from geodp_app.files.learned_file import place_note, rescued, shape_files
-from geodp_app.files.writing import write_files
+from geodp_app.files.writing import NewFile, write_files
 from geodp_app.palette import load_palette
 from geodp_app.progress import COMPILING, ProgressBar
 from geodp_app.views.pictures import widget_png
@@ -38,7 +38,6 @@ from geodp_app.views.widgets.panes import ask
 from geodp_app.views.widgets.tasks import collect_between_events
 from geodp_app.views.widgets.theme import application_icon, apply_theme
 from geodp_app.views.window.main_window import MainWindow
-from geometry.files import NewFile
 from learners import __version__
 from learners.core.learned_shape import LearnedShape
 

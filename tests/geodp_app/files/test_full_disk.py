@@ -21,8 +21,7 @@ from geodp_app.cli import main
 from geodp_app.files import gdal_layers
 from geodp_app.files.points import PointOptions, read_points
 from geodp_app.files.points_out import points_files
-from geodp_app.files.writing import write_files
-from geometry.files import NewFile, atomic_write_all
+from geodp_app.files.writing import NewFile, atomic_write_all, write_files
 from learners import PolygonUnionLearner
 from learners.core.releases import Release
 

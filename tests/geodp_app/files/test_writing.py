@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from geometry import files
-from geometry.files import atomic_write
+from geodp_app.files import writing as files
+from geodp_app.files.writing import atomic_write
 
 linux = hasattr(os, "O_TMPFILE")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
