@@ -18,6 +18,13 @@ from geodp_app.errors import InputError
 from geodp_app.files.ledger_recording import recording_of
 from geodp_app.files.writing import STDOUT, NewFile, advice, write_files
 from geodp_app.formatting import count, counted, csv_text
+from geodp_app.progress import (
+    ProgressBar,
+    tell,
+    tell_long_run,
+    telling_of_compiling,
+    warn_of_budget,
+)
 from geodp_app.runs import comparison, rehearsal
 from geodp_app.runs.comparison import remarks, table
 from geodp_app.runs.rehearsal import TESTED, contenders_of, rehearsal_remarks, rehearsal_table
@@ -105,8 +112,6 @@ def compare(options: argparse.Namespace) -> None:
     recording = recording_of(options.ledger, [options.points], head=options.head)
     examples, test = _read(options)
 
-    from geodp_app.runs.practice import tell_long_run, warn_of_budget
-
     spenders = [contender.kind for contender in contenders if contender.kind.private]
     if spenders:
         used = any(kind.needs_delta for kind in spenders)
@@ -116,7 +121,6 @@ def compare(options: argparse.Namespace) -> None:
 
     from geodp_app.commands.learn import warn_of_one_class
     from geodp_app.files.learned_file import place_note
-    from geodp_app.progress import ProgressBar, tell, telling_of_compiling
 
     labels = examples.labels
     warn_of_one_class(options.points, len(labels), int(labels.sum()), quiet=options.quiet)
@@ -278,9 +282,6 @@ def rehearse(options: argparse.Namespace) -> None:
     contenders = contenders_of(names, options.epsilon, options.k or (), **settings)
     target, shape, frame = sample.placed(options)
     arguments.check_outputs(options, [options.target], output="CSV")
-
-    from geodp_app.progress import ProgressBar, telling_of_compiling
-
     bar = ProgressBar(quiet=options.quiet, lines=options.progress)
     how = {name: getattr(options, name) for name in ("runs", "distribution", "noise", "seed")}
     with bar, telling_of_compiling(bar):

@@ -23,7 +23,9 @@ from geodp_app.progress import (
     hears_curator,
     tell,
     tell_curator,
+    tell_long_run,
     telling_of_compiling,
+    warn_of_budget,
 )
 from geodp_app.tables.counts import TableCounts, files_behind, read_counts
 from geodp_app.tables.source import TableSource, table_source
@@ -161,8 +163,6 @@ def learn(options: argparse.Namespace) -> None:
     sample = _read(options, learner)
     for mask in masks:
         mask.region(sample.frame)  # refuses one that lies elsewhere, before epsilon is spent
-
-    from geodp_app.runs.practice import tell_long_run, warn_of_budget
 
     budget = parameters["epsilon"], parameters["delta"]
     warned = {"used": learner.needs_delta, "quiet": options.quiet}

@@ -12,6 +12,7 @@ from geodp_app.commands import Parser, arguments
 from geodp_app.document.examples import DEFAULT_GRID, LARGE_GRIDS
 from geodp_app.errors import InputError, refusals
 from geodp_app.formatting import counted
+from geodp_app.progress import warn_of_budget
 from learners.declaration import Learner
 from learners.registry import BETA, BY_ID, DELTA, EPSILON, MEASURE, NEIGHBOURS, K
 
@@ -99,7 +100,6 @@ _Answer = tuple[Any, str]
 
 
 def _plan(options: argparse.Namespace) -> _Answer:
-    from geodp_app.runs.practice import warn_of_budget
     from learners.theory.theorems import THEOREMS, find_theorem, theorem_of
 
     if options.theorems:

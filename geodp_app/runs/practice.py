@@ -1,9 +1,4 @@
-"""Says in plain sentences what to expect of runs in practice, for `geodp plan` and for the window;
-and warns of budgets that protect hardly anybody.
-
-Under add/remove the number of examples is private.  So what goes to stderr is made from epsilon,
-delta and n where it is public, or from a release; only the window's own view sees the sample's n.
-"""
+"""Says in plain sentences what to expect of runs in practice, for `geodp plan` and the window."""
 
 from __future__ import annotations
 
@@ -12,98 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from geodp_app.formatting import SPACE, counted
-from geodp_app.progress import tell
-from learners.cover.set_cover import step_count
 
 if TYPE_CHECKING:
-    from learners.core.releases import Release
     from learners.theory.rule_of_thumb import ErrorRange, ExamplesRange, Means
-
-#: Larger ones are warned about, and so is a delta of MOST_DELTA itself.
-MOST_EPSILON, MOST_DELTA = 20.0, 1e-3
-
-
-def budget_warning(epsilon: float, delta: float, *, used: bool = True, n: int | None = None) -> str:
-    """What is wrong with a budget, in one line; empty if nothing is.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-    used : bool
-        Whether the learner needs delta at all.
-    n : int, optional
-        Number of examples, if it may be told: delta is compared with 1/n.
-    """
-    sentences = []
-    if epsilon > MOST_EPSILON:
-        sentences.append(
-            f"epsilon = {epsilon:g} protects hardly anybody: a result may be e^{epsilon:g} times "
-            "as likely with a report as without it; choose 10 or less"
-        )
-    if delta >= MOST_DELTA and not used:
-        sentences.append(f"delta = {delta:g} would be far too large, but this learner needs none")
-    elif used and (delta >= MOST_DELTA or (n is not None and delta > 0 and n >= 1 / delta)):
-        sentences.append(
-            f"delta = {delta:g} protects hardly anybody: publishing one report in "
-            f"{round(1 / delta):,} outright would satisfy it; choose far less than one over the "
-            "number of people"
-        )
-    return "; ".join(sentences)
-
-
-#: So many draws, one after the other, take minutes however few examples there are.
-_MANY = 1_000
-
-
-def long_run(parameters: Mapping[str, Any]) -> str:
-    """What to know of a run that takes long, in one line, by public numbers; empty of others.
-
-    Parameters
-    ----------
-    parameters : mapping
-        Of the learner, by name.
-    """
-    tiles, k, steps, alpha = (parameters.get(name) for name in ("tiles", "k", "n_steps", "alpha"))
-    if isinstance(tiles, int):
-        draws, what = tiles**2, f"{tiles} tiles a side are {tiles**2:,} tiles, learned"
-    elif isinstance(k, int):
-        finish = parameters.get("finish")
-        # three edges of each triangle are drawn again
-        each = 4 if finish == "sharpen" else 1
-        draws = each * step_count(steps, k, alpha, triangles=finish is not None)
-        what = f"k = {k} and its number of steps ask for about {draws:,} draws,"
-    else:
-        return ""
-    return "" if draws < _MANY else f"{what} one after the other: minutes, however few the examples"
-
-
-def tell_long_run(parameters: Mapping[str, Any], *, quiet: bool) -> None:
-    """Write that line, if there is one, to stderr."""
-    if text := long_run(parameters):
-        tell(f"geodp: {text}", quiet=quiet)
-
-
-def warn_of_budget(
-    epsilon: float,
-    delta: float,
-    *,
-    used: bool = True,
-    n: int | None = None,
-    release: Release | None = None,
-    quiet: bool = False,
-) -> None:
-    """Write the warning, if there is one, to stderr.
-
-    With a release only what its noisy counts tell beyond epsilon and delta is written: the rest
-    has been, before the run.
-    """
-    text = budget_warning(epsilon, delta, used=used, n=n)
-    if release is not None:
-        # about the number of examples of one label, never many more than n
-        counts: tuple[int, ...] = getattr(release, "thresholds", ()) or ()
-        text = "" if text or not counts else budget_warning(epsilon, delta, used=used, n=counts[0])
-    if text:
-        tell(f"geodp: warning: {text}", quiet=quiet)
 
 
 def in_practice(

@@ -7,7 +7,8 @@ from functools import lru_cache
 
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.formatting import MISSING, SPACE, amount, count, counted, percentage
-from geodp_app.runs.practice import budget_warning, in_practice, long_run, measured_words, outwards
+from geodp_app.progress import budget_warning, long_run
+from geodp_app.runs.practice import in_practice, measured_words, outwards
 from geometry.halfplane import HalfplaneLattice
 from learners.cover.set_cover import (
     NOISE_SHARE,

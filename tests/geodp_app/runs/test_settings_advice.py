@@ -17,8 +17,8 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.points import format_examples
+from geodp_app.progress import budget_warning, warn_of_budget
 from geodp_app.runs.learner_process import make_learner
-from geodp_app.runs.practice import budget_warning, warn_of_budget
 from geodp_app.runs.settings_advice import CARDS, THEOREMS, answer, verdict
 from geodp_app.runs.why import published_words
 from geometry.halfplane import HalfplaneLattice
