@@ -99,7 +99,7 @@ def load(arguments: Sequence[str]) -> None:
     verb = (arguments or _default())[0]
     if verb in VERBS:
         verb_module(verb)
-        import_module("geodp_app.files.import_file")
+        import_module("geodp_app.files.points")
 
 
 def _run(arguments: list[str]) -> int | None:

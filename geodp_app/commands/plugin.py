@@ -34,7 +34,7 @@ from geodp_app.commands.arguments import add_verb
 from geodp_app.commands.shapes import COLUMNS
 from geodp_app.document.examples import DEFAULT_GRID
 from geodp_app.errors import InputError
-from geodp_app.files.import_columns import PERSON_COLUMN
+from geodp_app.files.import_file import PERSON_COLUMN
 from geodp_app.files.writing import NewFile, write_files
 from geodp_app.palette import load_palette
 from geodp_app.progress import tell

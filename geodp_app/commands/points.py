@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from geodp_app.commands import Parser, arguments
 from geodp_app.document.examples import LARGE_GRIDS, Examples, Frame
 from geodp_app.errors import refusals
-from geodp_app.files.import_columns import person_column, person_words
+from geodp_app.files.import_file import person_column, person_words
 from geodp_app.files.points import (
     OUT_OF_BOUNDS,
     TIGHT,

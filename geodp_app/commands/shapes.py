@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from geodp_app.commands import Parser, arguments, points
 from geodp_app.document.examples import DEFAULT_GRID, Frame, count_mistakes
 from geodp_app.errors import InputError, printable, refusals
-from geodp_app.files.import_columns import place_of
-from geodp_app.files.import_file import ImportFile
+from geodp_app.files.import_file import ImportFile, place_of
 from geodp_app.files.points import read_points
 from geodp_app.files.points_out import points_files
 from geodp_app.files.writing import STDOUT, NewFile, write_files

@@ -21,7 +21,8 @@ from shapely.geometry.base import BaseGeometry
 
 from assets import shape_path
 from geodp_app.errors import InputError, refusals
-from geodp_app.files.import_file import ImportFile, look, open_import
+from geodp_app.files.import_file import ImportFile
+from geodp_app.files.points import look, open_import
 from geodp_app.files.points_out import rows_of
 from geometry.coordinates import has_geometry
 from geometry.crs import LONLAT, CrsError, canonical_crs

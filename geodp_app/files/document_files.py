@@ -28,10 +28,9 @@ from geodp_app.document.targets import GridChange, place_drawing
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError, refusals
-from geodp_app.files.import_file import TEXT_ENDINGS
 from geodp_app.files.learned_file import SHAPE_FORMATS, shape_files
 from geodp_app.files.ledger_recording import beside
-from geodp_app.files.points import format_examples, read_examples
+from geodp_app.files.points import TEXT_ENDINGS, format_examples, read_examples
 from geodp_app.files.run_record import RunRecord
 from geodp_app.files.run_report import records_text
 from geodp_app.files.session import load_session

@@ -162,8 +162,8 @@ def read_points(
     array([1, 0])
     """
     from geodp_app.files.csv_table import as_cells
-    from geodp_app.files.import_columns import person_column, person_words
-    from geodp_app.files.import_file import is_data_frame, open_frame
+    from geodp_app.files.import_file import person_column, person_words
+    from geodp_app.files.import_formats import is_data_frame, open_frame
     from geodp_app.files.points import (
         OUT_OF_BOUNDS,
         TIGHT,

@@ -1,63 +1,29 @@
-"""Opens a file of examples whose columns have any names, and gives batches of its columns.
+"""A file of examples as columns of any names, and which of these are coordinates and labels.
 
-A reader for each format knows nothing but columns: text (:mod:`geodp_app.files.csv_table`),
-GeoJSON, layers by GDAL, through pyogrio, Parquet by pyarrow, data frames, of which nothing is
-imported.  What they mean, and which rows are examples, is told in one place for all of them
-(:mod:`geodp_app.files.import_rows`).
+A reader for each format knows nothing but columns, and gives batches of them: text
+(:mod:`geodp_app.files.csv_table`), and others (:mod:`geodp_app.files.import_formats`).  Which rows
+are examples is told in one place for all of them (:mod:`geodp_app.files.import_rows`).
+
+Columns are chosen as options say, else by their names.  Files, data frames and tables in an engine
+ask here.  A command never looks at rows for that (docs/privacy.md, lemma T0), and says what it
+guessed, or refuses where two columns could be meant.  The window's dialog looks at first rows, too:
+its guess is an offer to the person before it.  Which column may say whose a row is, is asked here,
+too, and told.
 """
 
 from __future__ import annotations
 
-import os
-import stat
-import sys
-from collections.abc import Collection, Iterator, Sequence
+import itertools
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+from geodp_app.errors import InputError
+from geodp_app.files.csv_table import GEOMETRIES, GEOMETRY, Batch, Column, as_cells
+from geometry.coordinates import read_places
+from learners.core.examples import OPPOSITES, normal
 
-from geodp_app.errors import InputError, refusals
-from geodp_app.files import csv_table
-from geodp_app.files.csv_table import (
-    BATCH,
-    GEOMETRY,
-    Batch,
-    Column,
-    as_cells,
-    geometry_column,
-    open_csv,
-)
-from geometry.coordinates import has_geometry, points_of_wkb, read_places
-from geometry.crs import LONLAT
-from geometry.geojson_reading import (
-    MAX_BYTES as MAX_MAP,
-    RECORD,
-    SEQUENCES,
-    GeoJSONError,
-    read_points,
-    short,
-)
-from geometry.gis_files import (
-    DAMAGED,
-    LAYER_ENDINGS,
-    PARQUET,
-    SeveralLayersError,
-    geo_member,
-    library,
-    parquet_file,
-    plain_path,
-    reading,
-    refuse_reference,
-)
-
-#: Endings of files of rows as text.
-TEXT_ENDINGS = frozenset({".csv", ".tsv", ".txt"})
-#: Endings of files of GeoJSON, of one object or of one on each line.
-MAP_ENDINGS = frozenset({".geojson", ".json", *SEQUENCES})
 #: Names of the columns that stand for a feature's place.
 AXES = ("longitude", "latitude")
 #: Rows that are shown before anything is chosen.
@@ -103,7 +69,7 @@ class ImportFile:
         columns = (*self.axes, *self.columns) if self.placed else self.columns
         named = tuple(column or f"column {i}" for i, column in enumerate(columns, 1))
         object.__setattr__(self, "columns", named)
-        first = tuple(tuple(row) for row, _, _ in islice(self.rows, PREVIEW))
+        first = tuple(tuple(row) for row, _, _ in itertools.islice(self.rows, PREVIEW))
         object.__setattr__(self, "preview", first)
 
     @property
@@ -137,268 +103,298 @@ class ImportFile:
             yield batch
 
 
-def open_import(path: str | os.PathLike[str], layer: str | None = None) -> ImportFile:
-    """Open a file of points; "-" is standard input.  Raises InputError if it cannot be read, or
-    does not name its columns.  `layer`: of a file with several."""
-    name = os.fspath(path)
-    kind, data = look(name)
-    if layer is not None and kind != "layer":
-        raise InputError(f"{name}: has no layers: leave --layer out")
-    if kind == "layer":
-        names, features, crs = open_layer(name, layer, data)
-        return ImportFile(name, names, features, placed=features.geometries is not None, crs=crs)
-    if kind == "parquet":
-        table = open_parquet(name, data)
-        placed, loose = table.geometry is not None, table.geometry in table.names
-        return ImportFile(name, table.names, table, placed=placed, crs=table.crs, loose=loose)
-    most = MAX_MAP if kind == "map" else csv_table.MAX_BYTES
-    whole = _whole(name, most) if data is None else data
-    if kind == "map":
-        return _open_points(name, whole)
-    rows = open_csv(name, whole)
-    head, placed = rows.head, rows.geometry is not None
-    comma = head.delimiter != ","
-    return ImportFile(
-        name, head.names, rows, head.member, placed, decimal_comma=comma, loose=placed
-    )
+Kind = Literal["grid", "degrees"]
 
-
-def look(name: str) -> tuple[str, bytes | None]:
-    """ "map" for GeoJSON, "layer" for what GDAL reads, "parquet" or "csv"; and the bytes, where the
-    file can be read only once."""
-    ending = Path(name).suffix.lower()
-    if os.path.isdir(name) and ending in LAYER_ENDINGS:
-        return "layer", None
-    once = name == "-" or _is_pipe(name)
-    data = _whole(name, csv_table.MAX_BYTES) if once else None
-    start = _whole(name, 4096, whole=False) if data is None else data[:4096]
-    if start.startswith(PARQUET):
-        return "parquet", data
-    if ending in LAYER_ENDINGS or start.startswith((b"SQLite format 3", b"fgb")):
-        return "layer", data
-    plain = start.removeprefix(b"\xef\xbb\xbf").lstrip(RECORD.encode() + b" \t\r\n")
-    return ("map" if plain.startswith(b"{") or ending in MAP_ENDINGS else "csv"), data
-
-
-def _is_pipe(name: str) -> bool:
-    try:
-        kind = os.stat(name).st_mode
-    except (OSError, ValueError):  # told when it is opened
-        return False
-    return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or stat.S_ISCHR(kind)
-
-
-def _whole(name: str, most: int, *, whole: bool = True) -> bytes:
-    """A file's bytes, or with `whole` off the first of them."""
-    try:
-        if name == "-":
-            data = sys.stdin.buffer.read(most + 1)
-        else:
-            with open(name, "rb") as file:
-                small = 0 < os.fstat(file.fileno()).st_size <= most
-                # a limit sets its whole size aside: only for pipes, devices and what is too large
-                data = file.read() if small else file.read(most + whole)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{name}: cannot be read: {reason}") from None
-    if whole and len(data) > most:
-        raise InputError(f"{name}: larger than {most:,} bytes")
-    return data
-
-
-def _open_points(name: str, data: bytes) -> ImportFile:
-    with refusals(kind=GeoJSONError):  # which names the file already
-        points = read_points(name, data)
-    on_grid = points.member.get("frame") == "grid"
-    empty = not points.rows
-    names = ("label",) if empty else points.properties
-    axes, crs = (("x", "y"), None) if on_grid else (AXES, points.crs or LONLAT)
-    values = [[row.get(name) for row in points.rows] for name in names]
-    rows, member = ArrayRows(values, len(points.rows), points.geometries), dict(points.member)
-    return ImportFile(name, names, rows, member, placed=True, crs=crs, headless=empty, axes=axes)
-
-
-#: What messages call a data frame.
-_NAME = "the data frame"
-
-
-def is_data_frame(value: object) -> bool:
-    """Whether something is a data frame, by its attributes."""
-    return hasattr(value, "columns") and hasattr(value, "iloc")
-
-
-def open_frame(frame: Any) -> ImportFile:
-    """A data frame as a file of points; of geopandas with its places and their system.  Raises
-    InputError if it has no columns."""
-    names = [str(name) for name in frame.columns]
-    if not names:
-        raise InputError(f"{_NAME} has no columns")
-    columns, places, crs = list(range(len(names))), None, None
-    if has_geometry(frame):
-        places = np.asarray(frame.geometry.array, dtype=object)
-        crs = None if frame.crs is None else frame.crs.to_wkt()
-        columns = [i for i in columns if names[i] != str(frame.geometry.name)]
-    values = [_series_values(frame.iloc[:, i]) for i in columns]
-    names = [names[i] for i in columns]
-    if places is None and (found := geometry_column(names)) is not None:
-        places = values[found]
-    rows = ArrayRows(values, len(frame), places)
-    placed, loose = places is not None, not has_geometry(frame)
-    return ImportFile(_NAME, names, rows, placed=placed, crs=crs, loose=loose)
-
-
-def _series_values(column: Any) -> NDArray[Any]:
-    """A column's values, None where there is none; numbers in their width."""
-    missing = np.asarray(column.isna(), dtype=bool)
-    kind = getattr(column.dtype, "numpy_dtype", column.dtype)  # of pandas' own numbers
-    if isinstance(kind, np.dtype) and kind.kind == "f":
-        return np.asarray(column.to_numpy(dtype=kind, na_value=np.nan))
-    values = np.asarray(column)
-    if not missing.any():
-        return values
-    values = values.astype(object)
-    values[missing] = None
-    return values
+#: Names of coordinates, without signs and capitals, by what they mean; earlier ones are preferred.
+_AXES: tuple[tuple[tuple[str, ...], tuple[str, ...], Kind], ...] = (
+    (("x",), ("y",), "grid"),
+    (("lon", "lng", "long", "longitude"), ("lat", "latitude"), "degrees"),
+    (("pointx",), ("pointy",), "degrees"),
+    (("easting", "east"), ("northing", "north"), "grid"),
+    (("col", "column"), ("row",), "grid"),
+)
+_LABELS = ("label", "labels", "class", "inside", "target", "positive", "y")
+#: Names of what is no label, beside coordinates: numbers and times of reports, places as text.
+_OTHERS = frozenset({"id", "fid", "objectid", "ogcfid", "gmlid", "person", "user", "time",
+                     "timestamp", "date"})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class ArrayRows:
-    """Rows of columns in memory."""
+class Columns:
+    """Places of the columns that are read, from 0; None where none is chosen."""
 
-    #: Shape (n,) each.
-    columns: Sequence[Column]
-    n: int
-    #: Shape (n,): the column of geometries, if there is one.
-    geometries: Column | None = None
+    #: x and y, or longitude and latitude.
+    first: int | None = None
+    second: int | None = None
+    label: int | None = None
 
-    def batches(self, places: Sequence[int], numbers: Collection[int] = ()) -> Iterator[Batch]:
-        """The columns at these places, of all rows in order."""
-        found = [self.geometries if place == GEOMETRY else self.columns[place] for place in places]
-        for start in range(0, self.n, BATCH):
-            stop = min(start + BATCH, self.n)
-            some = [column[start:stop] for column in found if column is not None]
-            yield Batch(some, stop - start, stop / self.n)
+    @property
+    def complete(self) -> bool:
+        """Whether three different columns are chosen."""
+        places = (self.first, self.second, self.label)
+        return None not in places and len(set(places)) == 3
 
 
-@dataclass(frozen=True, slots=True)
-class ParquetRows:
-    """Rows of a Parquet file."""
-
-    name: str
-    #: What is in it, where it can be read only once.
-    data: bytes | None
-    #: Of the columns beside the places.
-    names: tuple[str, ...]
-    #: Name of the column that holds the places, if one does.
-    geometry: str | None
-    crs: str | None
-
-    def batches(self, places: Sequence[int], numbers: Collection[int] = ()) -> Iterator[Batch]:
-        """The columns at these places, of all rows in order."""
-        named = [str(self.geometry) if at == GEOMETRY else self.names[at] for at in places]
-        with (
-            reading(self.name, "cannot be read as Parquet"),
-            parquet_file(self.name, self.data) as file,
-        ):
-            n, done = file.metadata.num_rows, 0
-            for batch in file.iter_batches(BATCH, columns=named):
-                done += batch.num_rows
-                columns = [
-                    _places(batch.column(name)) if at == GEOMETRY else _values(batch.column(name))
-                    for at, name in zip(places, named, strict=True)
-                ]
-                yield Batch(columns, batch.num_rows, min(1.0, done / max(1, n)))
+#: What the three columns are called, by the kind of coordinates.
+ROLES: dict[Kind, tuple[str, str, str]] = {
+    "grid": ("x", "y", "label"),
+    "degrees": ("lon", "lat", "label"),
+}
 
 
-def _values(column: Any) -> Column:
-    """Values of Arrow: numbers as they are, in their width; all else as Python has it."""
-    import pyarrow.types as kinds
+def choose_columns(
+    names: Sequence[str],
+    wanted: Mapping[str, str],
+    *,
+    placed: bool = False,
+    loose: bool = False,
+    on_grid: bool = False,
+    metres: bool = False,
+    labelled: bool = True,
+) -> tuple[Columns, Kind]:
+    """The columns that are told, and beside them those that names speak for; never the rows.
 
-    if not column.null_count and (kinds.is_floating(column.type) or kinds.is_integer(column.type)):
-        return np.from_dlpack(column)
-    if kinds.is_floating(column.type):
-        return np.asarray(column.to_numpy(zero_copy_only=False))
-    values: list[Any] = column.to_pylist()
-    return values
+    All roads ask here: files, data frames, tables.  Raises InputError if a column is missing, or
+    two could be meant; what to do is told, no file is named.
 
-
-def _places(column: Any) -> Column:
-    """Coordinates of plain points, shape (n, 2); all else as Python has it."""
-    import pyarrow.types as kinds
-
-    plain = None
-    if kinds.is_binary(column.type) and len(column) and not column.null_count:
-        _, offsets, data = column.buffers()
-        at = np.frombuffer(offsets, dtype=np.int32)[column.offset :][: len(column) + 1]
-        held = b"" if data is None else memoryview(data)[at[0] : at[-1]]
-        plain = points_of_wkb(held, np.unique(np.diff(at)).tolist())
-    # a record with a type is an object of GeoJSON
-    elif kinds.is_struct(column.type) and column.type.get_field_index("type") < 0:
-        axes = [column.type.get_field_index(axis) for axis in "xy"]
-        parts = [column.field(at) for at in axes if at >= 0 and not column.null_count]
-        if [kinds.is_float64(each.type) and not each.null_count for each in parts] == [True, True]:
-            found = np.column_stack([np.from_dlpack(each) for each in parts])
-            plain = found if np.isfinite(found).all() else None
-    return _values(column) if plain is None else plain
-
-
-def open_layer(
-    name: str, layer: str | None = None, data: bytes | None = None
-) -> tuple[tuple[str, ...], ArrayRows, str | None]:
-    """Read a layer of points with GDAL.
-
-    Raises InputError if pyogrio is missing, GDAL cannot read the file, or it has no such layer.
-    `name`: path.  `layer`: by default the only one that may hold points.  `data`: what is in the
-    file, where it can be read only once.
-
-    Returns
-    -------
-    names of fields, rows, and the coordinate reference system as an authority's code or WKT
+    Parameters
+    ----------
+    wanted : mapping
+        Names of columns by what they stand for: x, y, lon, lat, label.
+    placed : bool
+        Whether the first two columns are the places of a column of geometries.
+    loose : bool
+        Whether that column is one among others, beside which there may be coordinates.
+    on_grid : bool
+        Whether geometries are in grid units.
+    metres : bool
+        Whether a system of coordinates is stated: what is not called longitude is then in it.
+    labelled : bool
+        Whether a label is needed.
     """
-    pyogrio = library("pyogrio", name)
-    with reading(name), plain_path(name) as path:
-        source = path if data is None else data
-        if data is not None:
-            refuse_reference(name, data)
-        chosen = chosen_layer(name, pyogrio.list_layers(source), layer)
-        meta, _, wkb, fields = pyogrio.raw.read(source, layer=chosen, force_2d=True)
-    n = len(wkb) if wkb is not None else len(fields[0]) if fields else 0
-    return tuple(map(str, meta["fields"])), ArrayRows(fields, n, wkb), meta["crs"]
-
-
-def chosen_layer(name: str, listed: Any, wanted: str | None) -> str:
-    """The wanted layer of those that a file lists, or the only one that may hold points; raises
-    InputError if there is none, or there are several."""
-    layers = [(str(layer), kind) for layer, kind in listed]
-    names = [layer for layer, _ in layers]
-    if wanted is not None:
-        if wanted not in names:
-            raise InputError(f"{name}: has no layer {wanted!r}, but {', '.join(names) or 'none'}")
-        return wanted
-    of_points = [
-        layer for layer, kind in layers
-        if kind and any(word in kind for word in ("Point", "Unknown", "Collection"))
-    ]  # fmt: skip
-    if len(of_points) == 1:
-        return of_points[0]
-    if of_points:
-        words = f"{name}: has several layers: name one with --layer: {', '.join(names)}"
-        raise SeveralLayersError(words, of_points)
-    raise InputError(f"{name}: has no layer of points")
-
-
-def open_parquet(name: str, data: bytes | None = None) -> ParquetRows:
-    """Look at a Parquet file, with or without places in the form of GeoParquet; raises InputError
-    if pyarrow is missing, or the file is damaged."""
-    with reading(name, DAMAGED), parquet_file(name, data) as file:
-        schema = file.schema_arrow
-        columns = list(schema.names)
-    primary, crs, encoding = geo_member(name, schema)
-    if encoding not in (None, "WKB", "point"):
+    plain = [_plain(name) for name in names]
+    strange = set(wanted) - {role for roles in ROLES.values() for role in roles}
+    if strange or ({"x", "y"} & set(wanted) and {"lon", "lat"} & set(wanted)):
+        raise InputError("--columns: names are those of x,y or lon,lat, and of label")
+    chosen = {role: place_of(name, names, placed=placed) for role, name in wanted.items()}
+    for role, place in chosen.items():
+        same = [other for other in chosen if chosen[other] == place]
+        if len(same) > 1 and role == same[0]:
+            both = " and ".join(same)
+            raise InputError(f"--columns: {both} are one column, {cut(names[place])}: name two")
+    pair, kind = _axes(names, plain, chosen, placed=placed, loose=loose, on_grid=on_grid)
+    if pair is not None and metres and kind == "degrees" and pair != (0, 1) * placed:
+        # point_x is an easting as well as a longitude
+        called = bool({"lon", "lat"} & set(chosen)) or plain[pair[0]].startswith(("lon", "lng"))
+        kind = "degrees" if called else "grid"
+    first, second = pair or tuple(chosen.get(role) for role in ROLES[kind][:2])
+    label = chosen.get("label")
+    if label is None and labelled:
+        taken = tuple(place for place in (first, second) if place is not None)
+        label = _guess_label(names, plain, (*taken, *range(2 * placed)), placed=pair is not None)
+    roles = ROLES[kind][: 3 if labelled else 2]
+    found = dict(zip(roles, (first, second, label), strict=False))
+    lacking = [role for role in roles if found[role] is None]
+    if lacking:
+        ask = ",".join(f"{role}=NAME" for role in lacking)
         raise InputError(
-            f"{name}: its places are encoded as {short(encoding)}: they must be points"
+            f"missing column {', '.join(lacking)}: it has {_shown(names)}; name yours: "
+            f"--columns {ask}"
         )
-    names = tuple(each for each in columns if each != primary)
-    if primary is None and (found := geometry_column(names)) is not None:
-        primary = names[found]
-    return ParquetRows(name, data, names, primary, crs)
+    return Columns(first, second, label if labelled else None), kind
+
+
+def guess_columns(
+    names: Sequence[str],
+    rows: Sequence[Sequence[str]] = (),
+    *,
+    placed: bool = False,
+    loose: bool = False,
+) -> tuple[Columns, Kind]:
+    """The columns that names speak for, and the kind of coordinates; None where two could be meant.
+
+    `rows`: the first rows.  Where no name says label, it is the only column that is left, or the
+    only one that holds words such as yes and no.  `placed` and `loose`: as in
+    :func:`choose_columns`.
+    """
+    plain = [_plain(name) for name in names]
+    try:
+        pair, kind = _axes(names, plain, {}, placed=placed, loose=loose)
+    except InputError:
+        pair, kind = None, "degrees"
+    taken = (*(pair or ()), *range(2 * placed))
+    try:
+        label = _guess_label(names, plain, taken, rows, placed=pair is not None)
+    except InputError:
+        label = None
+    first, second = pair or (None, None)
+    return Columns(first, second, label), kind if pair else "degrees"
+
+
+def is_plain(names: Sequence[str]) -> bool:
+    """Whether columns are called as the program calls them: x,y,label or lon,lat,label."""
+    plain = {name.lower() for name in names}
+    return any(plain >= set(roles) for roles in ROLES.values())
+
+
+def place_of(wanted: str, names: Sequence[str], *, placed: bool = False) -> int:
+    """Where the column is that is meant: by its name as it stands, else by the only one that
+    differs in letters' case and outer spaces; raises InputError if there is none, or several."""
+    alike = [i for i, name in enumerate(names) if name.strip().lower() == wanted.strip().lower()]
+    exact = [i for i in alike if names[i] == wanted]
+    found = exact or alike
+    own = [i for i in found if i >= 2 * placed]  # before those that come of geometries
+    found = own or found
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError(_twice(names, found))
+    raise InputError(f"missing column {cut(wanted)}: it has {_shown(names)}")
+
+
+def _axes(
+    names: Sequence[str],
+    plain: Sequence[str],
+    chosen: Mapping[str, int],
+    *,
+    placed: bool,
+    loose: bool,
+    on_grid: bool = False,
+) -> tuple[tuple[int, int] | None, Kind]:
+    """The two columns of coordinates, and their kind."""
+    asked: Kind | None = None
+    if {"x", "y", "lon", "lat"} & set(chosen):
+        asked = "grid" if {"x", "y"} & set(chosen) else "degrees"
+    if placed and not loose and asked is None:
+        return (0, 1), "grid" if on_grid else "degrees"
+    pairs: dict[tuple[int, int], Kind] = {}
+    for names_of_axes in _AXES:
+        kind, both = names_of_axes[2], []
+        if asked not in (None, kind):
+            continue
+        for role, axis in zip(ROLES[kind][:2], names_of_axes[:2], strict=True):
+            found = [i for i, name in enumerate(plain) if name in axis and i >= 2 * placed]
+            both.append([chosen[role]] if role in chosen else found)
+        for found in both if all(both) else ():
+            called = [plain[i] for i in found]
+            if twice := [i for i in found if called.count(plain[i]) > 1]:
+                raise InputError(_twice(names, twice))
+        # columns that mean the same are as many pairs: of several, none is taken
+        for first, second in itertools.product(*both):
+            pairs.setdefault((first, second), kind)
+    if asked is None and "grid" in pairs.values():
+        if placed:
+            pairs[0, 1] = "degrees"
+        elif found := [i for i, name in enumerate(plain) if name in _GEOMETRIES]:
+            pair = next(iter(pairs))
+            ours = ",".join(f"{role}={names[i]}" for role, i in zip("xy", pair, strict=True))
+            raise InputError(
+                f"several columns are places: {_shown(names)}: read without {names[found[0]]} by "
+                f"--columns {cut(ours, 200)}"
+            )
+    degrees = [pair for pair, kind in pairs.items() if kind == "degrees"]
+    unclear = len(degrees) > 1 or (len(pairs) > 1 and not degrees)
+    if unclear or any(plain[a] == "x" and len(pairs) > 1 for a, _ in pairs):
+        choices = [
+            ",".join(f"{role}={names[i]}" for role, i in zip(ROLES[kind], pair, strict=False))
+            for pair, kind in pairs.items()
+        ]
+        raise InputError(
+            f"several columns are places: {_shown(names)}; choose: --columns "
+            f"{cut(' or --columns '.join(choices), 200)}"
+        )
+    if degrees or pairs:
+        pair = degrees[0] if degrees else next(iter(pairs))
+        return pair, pairs[pair]
+    if placed and asked is None:
+        return (0, 1), "degrees"
+    lonely: Kind = "degrees" if {"lon", "lng", "lat", "longitude"} & set(plain) else "grid"
+    return None, asked or lonely
+
+
+def _guess_label(
+    names: Sequence[str],
+    plain: Sequence[str],
+    taken: Sequence[int],
+    rows: Sequence[Sequence[str]] = (),
+    *,
+    placed: bool,
+) -> int | None:
+    places = {name for first, second, _ in _AXES for name in (*first, *second)} - set(_LABELS)
+    out = places | _OTHERS | _GEOMETRIES
+    left = [i for i in range(len(plain)) if i not in taken and plain[i] not in out]
+    for some in (_LABELS[:1], _LABELS[1:]):
+        found = [i for i in left if plain[i] in some]
+        called = [plain[i] for i in found]
+        if len(set(called)) < len(called):
+            raise InputError(_twice(names, [i for i in found if called.count(plain[i]) > 1]))
+        if len(found) > 1:
+            choices = " or ".join(f"--columns label={names[i]}" for i in found)
+            raise InputError(f"several columns may be labels; choose: {cut(choices, 200)}")
+        if found:
+            return found[0]
+    if placed and len(left) == 1:
+        return left[0]
+    speaking = []
+    for i in left:
+        found_words = {normal(row[i]) for row in rows if len(row) == len(plain)}
+        if found_words and any(found_words <= set(pair) for pair in OPPOSITES):
+            speaking.append(i)
+    return speaking[0] if len(speaking) == 1 else None
+
+
+def _twice(names: Sequence[str], places: Sequence[int]) -> str:
+    alike = " and ".join(repr(cut(names[i])) for i in places)
+    return f"columns {alike} have one name: rename one, or choose with --columns"
+
+
+def _shown(names: Sequence[str]) -> str:
+    return repr(cut(",".join(names)))
+
+
+def cut(name: str, most: int = 60) -> str:
+    """A name of whatever length, for a message."""
+    return name if len(name) <= most else name[: most - 3] + "..."
+
+
+def _plain(name: str) -> str:
+    return "".join(c for c in name.casefold() if c.isalnum())
+
+
+#: Names of columns of geometries, without signs and capitals.
+_GEOMETRIES = frozenset(_plain(name) for name in GEOMETRIES)
+
+
+#: What columns are called that may say whose a row is: a word of a name in capitals, small letters,
+#: or both, in some languages.
+PERSON_COLUMN = (
+    r"(?:(?<![^\W\d_])|(?<=[a-z])(?=[A-Z]))(?i:"
+    r"(?:user|person|people|reporter|respondent|participant|contributor|observer|volunteer|patient|"
+    r"customer|client|subscriber|account|member|employee|student|citizen|resident|owner|"
+    r"author|sender|device|phone|mobile|msisdn|imei|imsi|idfa|gaid|e?mail|login|nick|ssn|"
+    r"(?:user|first|last|full|family|given|sur|nick)_?name|mac_?address|ip_?address|"
+    r"(?:be)?nutzer(?:name)?|kunde|melder|ger\xe4t|geraet|telefon|handy|vorname|nachname|"
+    r"utilisateur|client|appareil|t\xe9l\xe9phone|telephone|courriel|pr\xe9nom|prenom|"
+    r"usuario|usu\xe1rio|cliente|dispositivo|tel\xe9fono|telefono|telefone|correo|apellido|"
+    r"utente|cognome|korisnik|ure\u0111aj)(?:s|e?n|in)?(?:_?id)?|^name$|^nome$|^nombre$|^nom$)"
+    r"(?![a-z\xe0-\xff])"
+)
+
+_PERSON = re.compile(PERSON_COLUMN)
+
+
+def person_column(names: Iterable[str], told: Iterable[str] = ()) -> str | None:
+    """The first column that may say whose a row is, from the names alone; `told` are what they are.
+
+    Examples
+    --------
+    >>> person_column(["lon", "lat", "wet", "userId"])
+    'userId'
+    """
+    other = set(told)
+    return next((name for name in names if name not in other and _PERSON.search(name)), None)
+
+
+def person_words(name: str) -> str:
+    """What to say of such a column; what to do follows."""
+    return f"column {name} may say whose a row is, and each row counts as a person of its own"

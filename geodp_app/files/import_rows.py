@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.files.csv_table import Batch, Column, as_cells, number_fault
-from geodp_app.files.import_columns import Columns, Kind, cut
-from geodp_app.files.import_file import ImportFile
+from geodp_app.files.import_file import Columns, ImportFile, Kind, cut
 from geodp_app.files.persons import names_of, some_each
 from geometry.grid import GridMap
 from learners.core.examples import COMMON, OPPOSITES, LabelWords, one_form

@@ -15,8 +15,11 @@ from __future__ import annotations
 
 import json
 import os
+import stat
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,17 +27,18 @@ from numpy.typing import NDArray
 
 from geodp_app.document.examples import DEFAULT_GRID, Examples, Frame
 from geodp_app.errors import InputError, printable, refusals
-from geodp_app.files.csv_table import MARK
-from geodp_app.files.import_columns import (
+from geodp_app.files import csv_table
+from geodp_app.files.csv_table import MARK, open_csv
+from geodp_app.files.import_file import (
     ROLES,
     Columns,
+    ImportFile,
     Kind,
     choose_columns,
     cut,
     is_plain,
     place_of,
 )
-from geodp_app.files.import_file import ImportFile, open_import
 from geodp_app.files.import_rows import (
     CheckedRows,
     Meaning,
@@ -47,10 +51,16 @@ from geodp_app.files.import_rows import (
     read_rows,
 )
 from geometry.crs import LONLAT, CrsError, canonical_crs, reproject
-from geometry.geojson_reading import short
+from geometry.geojson_reading import MAX_BYTES as MAX_MAP, RECORD, SEQUENCES, short
+from geometry.gis_files import LAYER_ENDINGS, PARQUET
 from geometry.grid import Bounds
 from geometry.halfplane import MAX_D
 from learners.core.examples import COMMON, LabelWords
+
+#: Endings of files of rows as text.
+TEXT_ENDINGS = frozenset({".csv", ".tsv", ".txt"})
+#: Endings of files of GeoJSON, of one object or of one on each line.
+MAP_ENDINGS = frozenset({".geojson", ".json", *SEQUENCES})
 
 #: What `--out-of-bounds` may say.
 OUT_OF_BOUNDS: tuple[OutOfBounds, ...] = ("refuse", "drop", "clip")
@@ -99,6 +109,72 @@ class PointsRead(CheckedRows):
     on_grid: bool
     #: What was read: some files can be opened only once.
     file: ImportFile
+
+
+def open_import(path: str | os.PathLike[str], layer: str | None = None) -> ImportFile:
+    """Open a file of points; "-" is standard input.  Raises InputError if it cannot be read, or
+    does not name its columns.  `layer`: of a file with several."""
+    name = os.fspath(path)
+    kind, data = look(name)
+    if layer is not None and kind != "layer":
+        raise InputError(f"{name}: has no layers: leave --layer out")
+    if kind == "csv":
+        rows = open_csv(name, _whole(name, csv_table.MAX_BYTES) if data is None else data)
+        head, placed = rows.head, rows.geometry is not None
+        comma = head.delimiter != ","
+        return ImportFile(
+            name, head.names, rows, head.member, placed, decimal_comma=comma, loose=placed
+        )
+    from geodp_app.files import import_formats as formats
+
+    if kind == "layer":
+        return formats.open_layer(name, layer, data)
+    if kind == "parquet":
+        return formats.open_parquet(name, data)
+    return formats.open_geojson(name, _whole(name, MAX_MAP) if data is None else data)
+
+
+def look(name: str) -> tuple[str, bytes | None]:
+    """ "map" for GeoJSON, "layer" for what GDAL reads, "parquet" or "csv"; and the bytes, where the
+    file can be read only once."""
+    ending = Path(name).suffix.lower()
+    if os.path.isdir(name) and ending in LAYER_ENDINGS:
+        return "layer", None
+    once = name == "-" or _is_pipe(name)
+    data = _whole(name, csv_table.MAX_BYTES) if once else None
+    start = _whole(name, 4096, whole=False) if data is None else data[:4096]
+    if start.startswith(PARQUET):
+        return "parquet", data
+    if ending in LAYER_ENDINGS or start.startswith((b"SQLite format 3", b"fgb")):
+        return "layer", data
+    plain = start.removeprefix(b"\xef\xbb\xbf").lstrip(RECORD.encode() + b" \t\r\n")
+    return ("map" if plain.startswith(b"{") or ending in MAP_ENDINGS else "csv"), data
+
+
+def _is_pipe(name: str) -> bool:
+    try:
+        kind = os.stat(name).st_mode
+    except (OSError, ValueError):  # told when it is opened
+        return False
+    return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or stat.S_ISCHR(kind)
+
+
+def _whole(name: str, most: int, *, whole: bool = True) -> bytes:
+    """A file's bytes, or with `whole` off the first of them."""
+    try:
+        if name == "-":
+            data = sys.stdin.buffer.read(most + 1)
+        else:
+            with open(name, "rb") as file:
+                small = 0 < os.fstat(file.fileno()).st_size <= most
+                # a limit sets its whole size aside: only for pipes, devices and what is too large
+                data = file.read() if small else file.read(most + whole)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{name}: cannot be read: {reason}") from None
+    if whole and len(data) > most:
+        raise InputError(f"{name}: larger than {most:,} bytes")
+    return data
 
 
 def read_points(

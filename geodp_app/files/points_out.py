@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 
 from geodp_app.files.csv_table import CsvRows, Head, plain_parts
 from geodp_app.files.gdal_layers import free_name, gdal_option, layer_files, on_lines
-from geodp_app.files.import_file import ImportFile, chosen_layer, look
-from geodp_app.files.points import PointsRead
+from geodp_app.files.import_file import ImportFile
+from geodp_app.files.import_formats import chosen_layer
+from geodp_app.files.points import PointsRead, look
 from geodp_app.files.writing import DRIVERS, NewFile, check_kept
 from geometry.crs import LONLAT, canonical_crs, is_degrees
 from geometry.geojson_reading import SEQUENCES, objects

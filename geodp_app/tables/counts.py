@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
 from geodp_app.files.csv_table import Head
-from geodp_app.files.import_columns import cut
+from geodp_app.files.import_file import cut
 from geodp_app.files.points import PointOptions, settle_frame
 from geodp_app.progress import ProgressBar
 from geodp_app.tables.query import (

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError, refusals
 from geodp_app.files.csv_table import Head, not_utf8, read_head
-from geodp_app.files.import_columns import choose_columns, place_of
+from geodp_app.files.import_file import choose_columns, place_of
 from geodp_app.files.points import PointOptions
 
 _FORMS = "parquet:FILES, csv:FILES, duckdb:FILE::TABLE or URL::TABLE"

@@ -32,7 +32,7 @@ from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files import csv_table
 from geodp_app.files.document_files import import_target
-from geodp_app.files.import_file import open_frame
+from geodp_app.files.import_formats import open_frame
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.ledger import Ledger, NewRun, Source
 from geodp_app.files.points import PointOptions, read_examples, read_opened, read_points

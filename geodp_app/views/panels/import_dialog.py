@@ -28,10 +28,9 @@ from geodp_app.document.examples import Frame
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError
 from geodp_app.files.document_files import work_with
-from geodp_app.files.import_columns import cut, is_plain
-from geodp_app.files.import_file import PREVIEW, ImportFile, open_import
+from geodp_app.files.import_file import PREVIEW, ImportFile, cut, is_plain
 from geodp_app.files.import_rows import CheckedRows, Meaning, ReadRows, check_rows, read_rows
-from geodp_app.files.points import in_system, member_frame
+from geodp_app.files.points import in_system, member_frame, open_import
 from geodp_app.formatting import count, counted
 from geodp_app.palette import Palette
 from geodp_app.runs.settings_advice import verdict

@@ -23,8 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from geodp_app.document.examples import LARGE_GRIDS
-from geodp_app.files.import_columns import Columns, Kind, guess_columns, person_column
-from geodp_app.files.import_file import ImportFile
+from geodp_app.files.import_file import Columns, ImportFile, Kind, guess_columns, person_column
 from geodp_app.files.import_rows import CheckedRows, ReadRows, guess_labels
 from geodp_app.formatting import MISSING, count
 from geodp_app.views.widgets.number_fields import FieldGuard, WholeField, show_value

@@ -22,10 +22,10 @@ from geodp_app.errors import InputError, PictureError
 from geodp_app.files import document_files, session
 from geodp_app.files.autosave import Autosave, Recovery, discard, recoverable
 from geodp_app.files.document_files import Opened
-from geodp_app.files.import_columns import person_column
-from geodp_app.files.import_file import MAP_ENDINGS, TEXT_ENDINGS, open_import
+from geodp_app.files.import_file import person_column
 from geodp_app.files.learned_file import SHAPE_FORMATS
 from geodp_app.files.ledger_recording import LedgerWords
+from geodp_app.files.points import MAP_ENDINGS, TEXT_ENDINGS, open_import
 from geodp_app.files.run_record import RunRecord
 from geodp_app.files.session import RecentFiles, load_session
 from geodp_app.palette import Palette

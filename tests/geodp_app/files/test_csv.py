@@ -10,10 +10,15 @@ from hypothesis import example, given, settings, strategies as st
 
 from geodp import Bounds, Examples, Frame, InputError
 from geodp_app.files import csv_table
-from geodp_app.files.import_columns import guess_columns
-from geodp_app.files.import_file import open_import
+from geodp_app.files.import_file import guess_columns
 from geodp_app.files.import_rows import Meaning, check_rows, read_rows
-from geodp_app.files.points import PointOptions, format_examples, read_examples, read_points
+from geodp_app.files.points import (
+    PointOptions,
+    format_examples,
+    open_import,
+    read_examples,
+    read_points,
+)
 
 BOX = Bounds(13.0, 42.0, 20.0, 47.0)
 MARK = '# geodp {"grid": 1024, "bounds": [13.0, 42.0, 20.0, 47.0]}\n'

@@ -9,8 +9,7 @@ import pytest
 from assets import example_path, land_path
 from geodp import Bounds, Frame, InputError
 from geodp_app.files.document_files import bounds_of_map
-from geodp_app.files.import_columns import Columns, guess_columns
-from geodp_app.files.import_file import open_import
+from geodp_app.files.import_file import Columns, guess_columns
 from geodp_app.files.import_rows import (
     MOST_LABELS,
     MOST_TOLD,
@@ -20,6 +19,7 @@ from geodp_app.files.import_rows import (
     guess_labels,
     read_rows,
 )
+from geodp_app.files.points import open_import
 from geometry.geojson import read_geojson
 from learners.core.examples import normal
 

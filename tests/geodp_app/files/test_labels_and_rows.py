@@ -20,10 +20,9 @@ from terminal import geodp as command
 
 import geodp
 from geodp import Bounds, Frame, InputError
-from geodp_app.files.import_columns import Columns
-from geodp_app.files.import_file import open_import
+from geodp_app.files.import_file import Columns
 from geodp_app.files.import_rows import MOST_LABELS, Meaning, check_rows, read_rows
-from geodp_app.files.points import PointOptions, in_system, read_points
+from geodp_app.files.points import PointOptions, in_system, open_import, read_points
 from geodp_app.tables.counts import read_counts
 from geodp_app.tables.source import table_source
 from geometry.crs import LONLAT

@@ -27,10 +27,9 @@ from pyproj import Transformer
 import geodp
 from geodp import Bounds, Frame, InputError
 from geodp_app.cli import main
-from geodp_app.files.import_columns import guess_columns
-from geodp_app.files.import_file import open_import
+from geodp_app.files.import_file import guess_columns
 from geodp_app.files.import_rows import Meaning, as_zero_or_one, check_rows, read_rows
-from geodp_app.files.points import PointOptions, in_system, read_points
+from geodp_app.files.points import PointOptions, in_system, open_import, read_points
 from geodp_app.tables.counts import read_counts
 from geodp_app.tables.source import table_source
 from geometry.crs import LONLAT

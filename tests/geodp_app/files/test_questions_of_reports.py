@@ -18,7 +18,7 @@ import assets
 import geodp
 from geodp import InputError
 from geodp_app.commands.plugin import declared
-from geodp_app.files.import_columns import PERSON_COLUMN, person_column
+from geodp_app.files.import_file import PERSON_COLUMN, person_column
 from geometry.grid import Bounds, checked_bounds
 
 # -- whose rows are -----------------------------------------------------------------------------
