@@ -9,8 +9,9 @@ what its caller hands it, so it cannot publish anything private.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import shapely
@@ -23,6 +24,9 @@ from geometry.geojson_reading import GeoJSONError, check_lonlat
 from geometry.globe import in_degrees, lonlat_box, tolerance_of
 from geometry.grid import Bounds, Frame, GridMap
 from geometry.polygons import orient_valid, polygon_parts, ring_corners
+
+#: In degrees; one of half the globe would read as one across the antimeridian.
+_LONGEST_EDGE = 170.0
 
 
 def unit_box_map(d: int) -> GridMap:
@@ -87,7 +91,7 @@ def feature_collection(
 
 
 def _bbox(shape: BaseGeometry, place: GridMap | None) -> list[float]:
-    box = shape.bounds if place is None else lonlat_box(shape)
+    box = lonlat_box(shape) if _on_globe(place) else shape.bounds
     return [float(v) + 0.0 for v in box]  # -0.0 becomes 0.0
 
 
@@ -126,7 +130,7 @@ def placed_shape(
         # rounding has crossed lines that all but touch: snap them first
         placed = shapely.transform(shapely.set_precision(shape, _step(d, grid_map)), place)
     shape = orient_valid(placed)
-    if grid_map is not None and degrees:
+    if degrees and _on_globe(grid_map):
         try:
             shape = in_degrees(
                 shape, grid_map.bounds.crs, tolerance_of(grid_map), grid_map.bounds.middle
@@ -135,12 +139,20 @@ def placed_shape(
             raise GeoJSONError(str(error)) from None
         # an edge over more than half the globe reads as a crossing of the antimeridian; segmentize
         # would drop parts of what rounding has made invalid
-        shape = shapely.segmentize(orient_valid(shape), 170.0)
+        shape = shapely.segmentize(orient_valid(shape), _LONGEST_EDGE)
     shape = orient_valid(MultiPolygon(_resolved(orient_valid(shape))))
-    if grid_map is not None and degrees:
+    if degrees and _on_globe(grid_map):
         for ring in ring_corners(shape):
             check_lonlat(ring)
     return shape
+
+
+def _on_globe(grid_map: GridMap | None) -> TypeGuard[GridMap]:
+    """Whether degrees are places on a globe: in a small box they are plain numbers."""
+    if grid_map is None:
+        return False
+    box = grid_map.bounds
+    return box.crs != LONLAT or box.crosses or math.hypot(*box.size) > _LONGEST_EDGE
 
 
 def _step(d: int, grid_map: GridMap | None) -> float:
