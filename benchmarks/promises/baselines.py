@@ -61,12 +61,12 @@ ROWS: tuple[Row, ...] = (
     Row(
         (32,), "geodp, interpolated noisy histogram; docs/privacy.md, lemma B1", _CLAIM,
         "a grid of 2, up to three examples", _audited("histogram"), 20_000, 160,
-        "An audit cannot confirm; the proof is in docs/privacy.md.",
+        "An audit cannot confirm.",
     ),
     Row(
         (32,), "geodp, plain noisy histogram; docs/privacy.md, lemma B1", _CLAIM,
         "one cell, up to three examples", _audited("plain-histogram-cell"), 30_000, 160,
-        "An audit cannot confirm; the proof is in docs/privacy.md.",
+        "An audit cannot confirm.",
     ),
     Row(
         (32,), "geodp, interpolated noisy histogram", _SHAPES, _RANDOM,
@@ -75,8 +75,7 @@ ROWS: tuple[Row, ...] = (
     Row(
         (33,), "Zhang, Xiao, Xie 2016, PrivTree; docs/privacy.md", _CLAIM,
         "a grid of 2, up to three examples", _audited("quadtree"), 20_000, 160,
-        "With labels, and a noisy count of each leaf. An audit cannot confirm; the proof is in "
-        "docs/privacy.md.",
+        "With labels, and a noisy count of each leaf.",
     ),
     Row(
         (33,), "geodp, noisy quadtree", _SHAPES, _RANDOM,

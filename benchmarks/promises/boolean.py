@@ -375,7 +375,7 @@ _RANDOM = f"random targets and distributions over {D} variables"
 _KMMS = "KMMS"
 _NOTES = "Notes, Private and PAC"
 _LECTURE = "Nissim, Private Learning 1"
-_CONSTANTS = "Every constant kept, in learners/theory/cover_sizes.py."
+_CONSTANTS = "Every constant kept."
 
 
 def _formulas(
@@ -437,7 +437,7 @@ ROWS: tuple[Row, ...] = (
             f"{_RANDOM}, k = {K}, epsilon = 1, delta = 1e-6, n = {_STRAWMAN.examples:,}",
             partial(_strawman, role), 400, 40,
             "Positive and negative examples are in one part each, so both parts have all of "
-            "epsilon: more than the source gives it.",
+            "epsilon.",
         )
         for role in _LEARNERS
     ),
@@ -532,8 +532,8 @@ ROWS: tuple[Row, ...] = (
         ),
         2_000,
         150,
-        "Blocks on parts of the sample in place of runs with less epsilon; the first that answers "
-        "is taken, for every one that does is good at this n.",
+        "Blocks on parts of the sample in place of runs with less epsilon; the first that "
+        "answers is taken.",
     ),
     Row(
         (17,),
@@ -556,7 +556,7 @@ ROWS: tuple[Row, ...] = (
         lambda runs: _parities(_amplified, _AMPLIFIED, runs),
         1_000,
         80,
-        "Runs on parts of the sample, each with all of epsilon, in place of runs on all of it with "
-        "less; then a private choice by a part that no run has seen.",
+        "Runs on parts of the sample, each with all of epsilon, in place of runs on all of "
+        "it with less.",
     ),
 )  # fmt: skip

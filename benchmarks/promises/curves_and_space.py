@@ -309,8 +309,8 @@ def _polynomials_fit(runs: int) -> Verdict:
 _RANDOM = "random members of the class, random weights, epsilon = 1, delta = 1e-6"
 _ENUMERATED = "The source enumerates the cells of an arrangement; here a public class is listed."
 _SOFTENED = (
-    "The source enumerates the cells of an arrangement in the lifted space; here boxes of a public "
-    "lattice are refined, by softened scores (docs/decisions/0019)."
+    "Boxes of a public lattice are refined, by softened scores (docs/decisions/0019), "
+    "where the source enumerates cells."
 )
 
 ROWS: tuple[Row, ...] = (
@@ -335,7 +335,7 @@ ROWS: tuple[Row, ...] = (
         "Random tetrahedra are met within 0.5 % on average by polytopes of four halfspaces of "
         "reach 12.",
         f"d = {_FIT_D}, tetrahedra of at least 4 % of the cube", _fits(12, 576, 0.005), 40, 1,
-        "The reach is a parameter; 4 by default, which is quicker and as good for fewer examples.",
+        "The reach is 4 by default, which is quicker and as good for fewer examples.",
     ),
     Row(
         (10,), "learners/curved/curved_learners.py, for KMMS's section 6",
@@ -346,9 +346,8 @@ ROWS: tuple[Row, ...] = (
         (10,), "learners/curved/curved_learners.py, for KMMS's section 6",
         "Random tetrahedra are met within 0.5 % by simplices of the class.",
         f"d = {_FIT_D}, 8 levels", _simplices_fit, 6, 1,
-        "The limit of unions of simplices: their faces have the 26 directions with entries -1, 0 "
-        "and 1, for all sets of four finer ones are too many to be listed. One simplex is learned "
-        "as a polytope of four faces; see the rows before.",
+        "Faces have the 26 directions with entries -1, 0 and 1: sets of four finer ones are "
+        "too many to be listed. One simplex is learned as a polytope of four faces.",
         known_wrong=True,
     ),
     Row(
@@ -401,6 +400,6 @@ ROWS: tuple[Row, ...] = (
         "Regions bounded by random polynomials of degree 2 are met within 4 % on average by "
         "members of the default class.",
         f"d = {_D2}, coefficients of the normal law; reach 2, 64 levels", _polynomials_fit, 20, 1,
-        "A finer class takes a larger reach, and time in proportion to its members.",
+        "A finer class takes a larger reach, and more time.",
     ),
 )  # fmt: skip

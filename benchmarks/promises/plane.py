@@ -384,7 +384,7 @@ def _greedy_union(k: int, steps: int) -> GreedyUnionLearner:
 
 
 _SETTING = f"random {{}} on a grid of {_D}, random weights, epsilon = 1, delta = 1e-6, "
-_EVERY = "Every constant kept, in learners/theory/cover_sizes.py."
+_EVERY = "Every constant kept."
 _OWN = "The chord lattice in place of the source's box, and the optimal account."
 _TIME = (
     "The source's time is polynomial in n, and so is that of selection='arrangement'; the default "
@@ -399,8 +399,7 @@ ROWS: tuple[Row, ...] = (
         (6,), "KMMS, observation 4.1",
         "Every halfplane has a member of the lattice that labels all grid points like it.",
         "all labellings of all grid points, d = 1, 2, 3, 4", _whole_grid, 4, 2,
-        "The chord lattice has no empty halfplane; the source's box (measure paper) has. Two "
-        "pieces make the empty shape, and a triangle can be empty.",
+        "The chord lattice has no empty halfplane; the source's box (measure paper) has.",
     ),
     Row(
         (6,), "KMMS, observation 4.1, at large d",
@@ -411,9 +410,8 @@ ROWS: tuple[Row, ...] = (
         (6,), "KMMS, observation 4.1, at the largest d",
         "Every halfplane has a member that labels six points, near a line or anywhere, like it.",
         "d = 131,072 and 1,048,576", _large((1 << 17, 1 << 20)), 60, 8,
-        "64-bit side tests leave steps of 2^-b grid units, b = (60 - 3 log2 d) / 2: some "
-        "halfplanes have no member that labels like them, and a shape of k pieces may then have no "
-        "fit without mistakes.",
+        "64-bit side tests leave steps of 2^-b grid units, b = (60 - 3 log2 d) / 2: a shape "
+        "of k pieces may have no fit without mistakes.",
         known_wrong=True,
     ),
     Row(
@@ -478,8 +476,7 @@ ROWS: tuple[Row, ...] = (
         "n grows as k and as log d, up to logarithms; naively as k^1.5.",
         "planned n, alpha = beta = 0.1, epsilon = 1: k = 64 and 128, d = 16 and 256",
         _growth("convex-cover"), 1, 1,
-        "Past d = 256 the lattice is coarser, so it has fewer members and the planned n falls a "
-        "little: see the rows of observation 4.1.",
+        "Past d = 256 the lattice is coarser, so the planned n falls a little.",
     ),
     Row(
         (8,), "KMMS, theorem 5.1",

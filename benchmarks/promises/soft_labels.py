@@ -242,8 +242,8 @@ ROWS: tuple[Row, ...] = (
         "All predictions are within alpha of the expected one, if all but T of these are near 0 "
         "or 1.",
         planned(_SHARES, f"shares of columns, alpha = {_ALPHA:g}"), _of_shares, 100, 5,
-        "The source has a chunk of n/K examples; here sizes are by coins, and n is so large that "
-        "each chunk has n0, of which the learner takes the first n0.",
+        "The source has a chunk of n/K examples; here sizes are by coins, and n is so large "
+        "that each chunk has n0.",
     ),
     Row(
         (29,), "BTT, definitions 5.11 and 5.12",
@@ -263,7 +263,6 @@ ROWS: tuple[Row, ...] = (
         "All but few queries are of weak quality: the expected prediction is near 0 or 1.",
         f"{_DIMENSION} dimensions, variance 1, n0 = 1,000, alpha = {_NEAR:g}; the expectation of "
         "30 models", _example, 4000, 100,
-        "The formulas of the example are lost in our copy: the share of the queries is worked out "
-        "again from the two normal laws.",
+        "The share of the queries is worked out again from the two normal laws.",
     ),
 )  # fmt: skip

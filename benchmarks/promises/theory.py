@@ -125,8 +125,8 @@ ROWS: tuple[Row, ...] = (
         (12,), "KMMS, observation 2.2",
         "Unions and intersections of k concepts have VC dimension O(k log(k) VC).",
         "thresholds, intervals, points and random classes on 9 points, k = 2 and 3", _combined,
-        40, 3, "The bound is the largest N that the growth function does not rule out, never more "
-        "than the textbook's 2 VC k log2(3k).",
+        40, 3, "The largest N that the growth function does not rule out, never more than the "
+        "textbook's 2 VC k log2(3k).",
     ),
     Row(
         (13,), f"{_LECTURE}, error on a sample and on a distribution",
