@@ -242,7 +242,7 @@ def learn(options: argparse.Namespace) -> None:
         summary_lines.append(f"{options.records}: private, do not publish")
     tell("\n".join(summary_lines), quiet=options.quiet)
     if options.ask is not None:
-        from geodp_app.commands.questions import answer_questions
+        from geodp_app.commands.ask import answer_questions
 
         answer_questions(model, sample.frame, sys.stdin, masks, quiet=options.quiet)
 

@@ -26,6 +26,9 @@ from learners.core.examples import COMMON, OPPOSITES, LabelWords, one_form
 OutOfBounds = Literal["refuse", "drop", "clip"]
 #: What becomes of a row without a usable label or place.
 Unusable = Literal["refuse", "drop"]
+#: Why a row is no example, as far as advice differs: its label says neither inside nor outside, its
+#: place on the grid is no whole number, or it lies elsewhere.
+Refusal = Literal["unusable", "label", "fraction", "off the grid", "outside the bounds"]
 
 
 def guess_labels(found: Sequence[str]) -> tuple[str | None, str | None]:
@@ -134,6 +137,7 @@ class Misfit:
     line: int | None
     column: str
     reason: str
+    kind: Refusal = "unusable"
 
     def __str__(self) -> str:
         line = "" if self.line is None else f" (line {self.line})"
@@ -407,13 +411,14 @@ def _misfit(
     for axis in (0, 1):
         value, name = float(rows.numbers[i, axis]), rows.names[axis]
         if meaning.kind == "grid" and value != round(value):
-            return Misfit(i + 1, line, name, f"{value:.10g} is not a whole number")
+            return Misfit(i + 1, line, name, f"{value:.10g} is not a whole number", "fraction")
         if np.isnan(value):
             return Misfit(i + 1, line, name, "lies beyond the reach of the bounds' system")
         if not low[axis] <= value <= high[axis]:
-            where = "off the grid" if meaning.kind == "grid" else "outside the bounds"
+            where: Refusal = "off the grid" if meaning.kind == "grid" else "outside the bounds"
             reason = f"{value:.10g} is {where} {low[axis]:.10g}..{high[axis]:.10g}"
-            return Misfit(i + 1, line, name, reason)
+            return Misfit(i + 1, line, name, reason, where)
     code = rows.codes[i]
     what = repr(rows.shown[code][:40]) if code >= 0 else "this label"
-    return Misfit(i + 1, line, rows.names[2], f"{what} means neither inside nor outside")
+    reason = f"{what} means neither inside nor outside"
+    return Misfit(i + 1, line, rows.names[2], reason, "label")

@@ -45,6 +45,7 @@ from geodp_app.files.import_rows import (
     Misfit,
     OutOfBounds,
     ReadRows,
+    Refusal,
     Unusable,
     as_zero_or_one,
     check_rows,
@@ -288,20 +289,20 @@ def in_system(
 
 
 def _misfit(misfit: Misfit, labels: LabelWords) -> str:
-    hints = (hint for reason, hint in _HINTS.items() if reason in misfit.reason)
-    hint = next(hints, "; --unusable drop leaves such rows out")
-    if labels.inside and "neither inside nor outside" in misfit.reason:
-        hint = " (by --inside and --outside); --unusable drop leaves such rows out"
+    hint = _HINTS[misfit.kind]
+    if labels.inside and misfit.kind == "label":
+        hint = f" (by --inside and --outside){_HINTS['unusable']}"
     return f"{misfit}{hint}"
 
 
 #: What to do about a row, by what is wrong with it.
-_HINTS = {
-    "neither inside nor outside": (
+_HINTS: dict[Refusal, str] = {
+    "unusable": "; --unusable drop leaves such rows out",
+    "label": (
         " (labels are 1 and 0, true and false, yes and no, inside and outside, 1 and -1; name "
         "others with --inside; --unusable drop leaves such rows out)"
     ),
-    "not a whole number": (
+    "fraction": (
         ": x,y are places on the grid; degrees need --columns lon=NAME,lat=NAME and --bounds, "
         "coordinates of another system need --crs and --bounds"
     ),

@@ -14,7 +14,7 @@ from terminal import fails, geodp, printed
 
 from geodp import InputError
 from geodp_app.cli import main
-from geodp_app.commands.questions import until_cancelled
+from geodp_app.commands.ask import until_cancelled
 from geodp_app.files.learned_file import read_learned
 from geometry.lift import ConicLattice
 from learners.core.codec import release_to_dict

@@ -202,6 +202,13 @@ def test_nothing_is_dropped_unasked(tmp_path: Path, name: str) -> None:
         geodp.read_points(tmp_path / name, bounds=BOX, inside="flooded")
 
 
+def test_advice_is_about_what_is_wrong_and_not_about_what_a_cell_says(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("lon,lat,label\noutside the bounds,1,1\n")
+    with pytest.raises(InputError, match="is not a number; unusable drop leaves such rows out"):
+        geodp.read_points(path, bounds=BOX)
+
+
 @pytest.mark.parametrize("name", ["p.csv", "p.parquet", "p.gpkg"])
 def test_labels_may_be_numbers_and_truth(tmp_path: Path, name: str) -> None:
     table = pandas.DataFrame({"lon": [1.0, 2, 3, 4], "lat": 1.0, "label": [2, 7, 3, 2]})
