@@ -22,50 +22,35 @@ PALETTES: tuple[PaletteName, ...] = get_args(PaletteName)
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """One theme; colours are ``#RRGGBB``.
-
-    Attributes
-    ----------
-    name : {"light", "dark"}
-    window, panel, canvas : str
-        Backgrounds: behind everything, of controls, of drawings and plots.
-    rule : str
-        Grid lines and hairlines; decoration, never the only sign of anything.
-    border : str
-        Outlines of controls.
-    ink, soft_ink : str
-        Words; second-rank words.
-    accent, on_accent : str
-        What is switched on or comes next; words on it.
-    danger, warning : str
-        Words and marks of errors, of cautions and of private data.
-    positive, negative : str
-        Examples labelled 1 and 0 and their dual lines.
-    learned, target : str
-        The learned shape; the drawing.
-    chosen : str
-        The newest piece and its dual points.
-    selection, focus : str
-        What is selected on a canvas; the ring around what has the keyboard.
-    """
+    """One theme; colours are ``#RRGGBB``."""
 
     name: PaletteName
+    #: Backgrounds: behind everything, of controls, of drawings and plots.
     window: str
     panel: str
     canvas: str
+    #: Grid lines and hairlines; decoration, never the only sign of anything.
     rule: str
+    #: Outlines of controls.
     border: str
+    #: Words; second-rank words.
     ink: str
     soft_ink: str
+    #: What is switched on or comes next; words on it.
     accent: str
     on_accent: str
+    #: Words and marks of errors, of cautions and of private data.
     danger: str
     warning: str
+    #: Examples labelled 1 and 0 and their dual lines.
     positive: str
     negative: str
+    #: The learned shape; the drawing.
     learned: str
     target: str
+    #: The newest piece and its dual points.
     chosen: str
+    #: What is selected on a canvas; the ring around what has the keyboard.
     selection: str
     focus: str
 

@@ -205,20 +205,13 @@ def _bare(cell: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PlainRows:
-    """Whole rows of a text.
+    """Whole rows of a text."""
 
-    Attributes
-    ----------
-    ends : ndarray of int64, shape (n,)
-        Where they end: the places of these newlines.
-    cuts : ndarray of int64
-        Where cells end before others of their row.
-    lines : ndarray of int64, shape (n,)
-        The line on which each row ends, from 1.
-    """
-
+    #: Shape (n,): where they end: the places of these newlines.
     ends: NDArray[np.int64]
+    #: Where cells end before others of their row.
     cuts: NDArray[np.int64]
+    #: Shape (n,): the line on which each row ends, from 1.
     lines: NDArray[np.int64]
 
     def are_table(self, width: int) -> bool:

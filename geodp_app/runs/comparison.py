@@ -51,22 +51,14 @@ DEFAULT = ("tiles", "histogram", "quadtree")
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A learner with its settings.
+    """A learner with its settings."""
 
-    Attributes
-    ----------
-    name : str
-        Names the row, and the file of its shape; one of :data:`KINDS`, or any other.
-    kind : Learner
-    parameters : tuple of (str, value)
-        Of the learner, without ``grid``.
-    run : str
-        Name of its run, if that is private.
-    """
-
+    #: Names the row, and the file of its shape; one of :data:`KINDS`, or any other.
     name: str
     kind: Learner = field(repr=False)
+    #: Of the learner, without ``grid``.
     parameters: tuple[tuple[str, Any], ...]
+    #: Name of its run, if that is private.
     run: str = field(default_factory=new_run_id, repr=False, compare=False)
 
     def of_run(self, number: int) -> Contender:
@@ -83,12 +75,7 @@ class Contender:
 
 def make_contender(name: str, **given: Any) -> Contender:
     """One of :data:`KINDS` with those of the given parameters that it has; None is not given.
-
-    Raises
-    ------
-    InputError
-        If it needs k and there is none.
-    """
+    Raises InputError if it needs k and there is none."""
     kind = KINDS[name]
     own = {n: v for n, v in given.items() if v is not None and kind.parameter(n) is not None}
     with refusals():
@@ -98,25 +85,17 @@ def make_contender(name: str, **given: Any) -> Contender:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a comparison is (private, as every progress of a selection).
+    """How far a comparison is (private, as every progress of a selection)."""
 
-    Attributes
-    ----------
-    name : str
-        The learner at work.
-    number, of : int
-        It is the number-th of so many, from 1.
-    step, steps : int
-        Steps that it has made, of how many; 0 of 0 before its first.
-    plan : PrivacySpent or None
-        What it spends, from the moment at which it may draw.
-    """
-
+    #: The learner at work.
     name: str
+    #: It is the number-th of so many, from 1.
     number: int
     of: int
+    #: Steps that it has made, of how many; 0 of 0 before its first.
     step: int = 0
     steps: int = 0
+    #: What it spends, from the moment at which it may draw.
     plan: PrivacySpent | None = None
 
     @property
@@ -133,30 +112,20 @@ _FIGURES = ("error", "errors", "false_positives", "false_negatives", "tested", "
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What a learner made of the examples.  Private: the test errors, and the seconds.
-
-    Attributes
-    ----------
-    contender : Contender
-    release : Release
-        What may be published, if the learner is private and its share of the sum is spent.
-    shape : shapely geometry
-        The hypothesis, in grid units.
-    geojson : str
-        The text of its file.
-    tested, false_positives, false_negatives : int
-        Test examples, those predicted 1 though 0, and those predicted 0 though 1.
-    seconds : float
-        Wall time of the learner.
-    """
+    """What a learner made of the examples.  Private: the test errors, and the seconds."""
 
     contender: Contender
+    #: What may be published, if the learner is private and its share of the sum is spent.
     release: Release = field(repr=False)
+    #: The hypothesis, in grid units.
     shape: BaseGeometry = field(repr=False)
+    #: The text of its file.
     geojson: str = field(repr=False)
+    #: Test examples, those predicted 1 though 0, and those predicted 0 though 1.
     tested: int
     false_positives: int
     false_negatives: int
+    #: Wall time of the learner.
     seconds: float
 
     @property
@@ -214,7 +183,9 @@ def compare(
     watch: Callable[[Progress], None] = lambda progress: None,
     before: Callable[[Sequence[PrivacySpent | None]], None] = lambda plans: None,
 ) -> Iterator[Row]:
-    """Run learners one after the other on the same examples.
+    """Run learners one after the other on the same examples.  Raises InputError at the call, if
+    there is nothing to test on, the frames differ, two contenders have one name, or a learner
+    refuses its settings.
 
     Parameters
     ----------
@@ -222,7 +193,6 @@ def compare(
         What they learn from.
     test : Examples
         What they are tested on, in the same frame.
-    contenders : sequence of Contender
     watch : callable, optional
         Called between learners, between steps and from inside selections; may raise Cancelled.
     before : callable
@@ -232,12 +202,6 @@ def compare(
     Yields
     ------
     Row
-
-    Raises
-    ------
-    InputError
-        At the call, if there is nothing to test on, the frames differ, two contenders have one
-        name, or a learner refuses its settings.
     """
     if not len(test.labels):
         raise InputError("there are no test examples")
@@ -285,13 +249,8 @@ def compare(
 
 
 def plans_of(contenders: Sequence[Contender], grid: int) -> tuple[PrivacySpent | None, ...]:
-    """What each of them will spend; None for one that is not private.
-
-    Raises
-    ------
-    InputError
-        If a learner refuses its settings.
-    """
+    """What each of them will spend; None for one that is not private.  Raises InputError if a
+    learner refuses its settings."""
     plans = []
     for contender in contenders:
         with refusals(contender.name):
@@ -414,14 +373,8 @@ TABLE = "private-table.csv"
 
 
 def check_folder(folder: Path) -> None:
-    """Find out before long work whether the folder can be made.
-
-    Raises
-    ------
-    InputError
-        If it is a file or is named like one, is not empty, or its own folder is missing or cannot
-        be written to.
-    """
+    """Find out before long work whether the folder can be made.  Raises InputError if it is a file
+    or is named like one, is not empty, or its own folder is missing or cannot be written to."""
     if os.path.lexists(folder) and not folder.is_dir():
         raise InputError(f"{folder}: is a file; name a new folder")
     if folder == Path("-"):
@@ -436,19 +389,14 @@ def write_shapes(folder: Path, rows: Sequence[Row], *, table: bool = False) -> N
     """Write every shape as GeoJSON: the folder appears with all of them, or not at all.
 
     The table, and shapes of learners that are not private, are the owner's alone (mode 0600).
+    Raises OSError as the system reports it.
 
     Parameters
     ----------
     folder : path
         New, or empty.
-    rows : sequence of Row
     table : bool
         Also the rows' figures, as :data:`TABLE`; private.
-
-    Raises
-    ------
-    OSError
-        As the system reports it.
     """
     target = Path(os.path.realpath(folder))
     temporary = target.parent / f".geodp-{os.getpid()}-{target.name}.tmp"

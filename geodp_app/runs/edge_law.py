@@ -103,25 +103,16 @@ def shade(question: ShadeQuestion, watch: Watch = lambda: None) -> tuple[ShadedS
 
 @dataclass(frozen=True, slots=True)
 class WeighedCells:
-    """The cells of one sheet.
-
-    Attributes
-    ----------
-    arrangement : Arrangement
-    inside : ndarray of int64, shape (cells, l)
-        Which distinct examples each cell's halfplanes hold: 0 or 1.
-    counts : ndarray of int64, shape (cells, 2)
-        Negatives and positives in them.
-    values : ndarray of int64, shape (cells,)
-        Integer scores.
-    shares : ndarray of float64, shape (cells,)
-        In the mechanism's law; they sum to 1 over all sheets.
-    """
+    """The cells of one sheet."""
 
     arrangement: Arrangement
+    #: Shape (cells, l): which distinct examples each cell's halfplanes hold: 0 or 1.
     inside: Ints
+    #: Shape (cells, 2): negatives and positives in them.
     counts: Ints
+    #: Shape (cells,): integer scores.
     values: Ints
+    #: Shape (cells,): in the mechanism's law; they sum to 1 over all sheets.
     shares: Floats
 
 
@@ -231,26 +222,17 @@ def _has_area(vertices: Sequence[Vertex]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Raster:
-    """Counts at the pixels of one sheet.
-
-    Attributes
-    ----------
-    sheet : Sheet
-    window : dict of str to float
-        u0, u1, v0, v1 in grid units.
-    us, vs : ndarray of int64, shape (m,)
-        Lattice points of the pixels that carry base measure.
-    counts : ndarray of int64, shape (2, m)
-        Examples of each label in the piece there.
-    admitted : ndarray of bool, shape (resolution, resolution)
-        Which pixels these are.
-    """
+    """Counts at the pixels of one sheet."""
 
     sheet: Sheet
+    #: u0, u1, v0, v1 in grid units.
     window: dict[str, float]
+    #: Shape (m,): lattice points of the pixels that carry base measure.
     us: Ints
     vs: Ints
+    #: Shape (2, m): examples of each label in the piece there.
     counts: Ints
+    #: Shape (resolution, resolution): which pixels these are.
     admitted: NDArray[np.bool_]
 
     def spread(self, values: Floats) -> Floats:

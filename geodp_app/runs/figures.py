@@ -39,18 +39,11 @@ _BANNERS: dict[Guarantee, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Selecting:
-    """A selection under way.  All but the step is private.
+    """A selection under way.  All but the step is private."""
 
-    Attributes
-    ----------
-    step : int
-        The step it will make, from 1.
-    done : SelectionProgress or None
-        What the learner says of it, without its tables.
-    seconds : float
-    """
-
+    #: The step it will make, from 1.
     step: int
+    #: What the learner says of it, without its tables.
     done: SelectionProgress | None = None
     seconds: float = 0.0
 
@@ -76,47 +69,32 @@ class Selecting:
 
 @dataclass(frozen=True, slots=True)
 class FiguresView:
-    """The figures at one step; None where there is no value.
+    """The figures at one step; None where there is no value."""
 
-    Attributes
-    ----------
-    step, steps : int
-        The step at the cursor (0: before the first), and how many there will be (0: not known).
-    title : str
-        The same in words.  Published.
-    at_end : bool
-        Whether the whole run is shown, and not one of its steps.
-    known : StepDiagnostics or None
-        What the learner's own books say of the step.  Private.
-    test_error : float or None
-        On examples that the learner did not see, 0..1.  Private.
-    positives_covered, positives : int or None
-        Positive examples inside the shape so far, and all of them.  Private.
-    threshold : int or None
-        The noisy count the piece was judged by.  Published.
-    epsilon, delta : float or None
-        Of the whole run.
-    epsilon_so_far : float or None
-        Of the steps up to the cursor.
-    eta : float or None
-        Nats per example in each selection.
-    account, neighbours, guarantee
-        How steps are charged together, what may differ, and whether the statement holds.
-    """
-
+    #: The step at the cursor (0: before the first), and how many there will be (0: not known).
     step: int = 0
     steps: int = 0
+    #: The same in words.  Published.
     title: str = "No steps yet"
+    #: Whether the whole run is shown, and not one of its steps.
     at_end: bool = False
+    #: What the learner's own books say of the step.  Private.
     known: StepDiagnostics | None = None
+    #: On examples that the learner did not see, 0..1.  Private.
     test_error: float | None = None
+    #: Positive examples inside the shape so far, and all of them.  Private.
     positives_covered: int | None = None
     positives: int | None = None
+    #: The noisy count the piece was judged by.  Published.
     threshold: int | None = None
+    #: Of the whole run.
     epsilon: float | None = None
     delta: float | None = None
+    #: Of the steps up to the cursor.
     epsilon_so_far: float | None = None
+    #: Nats per example in each selection.
     eta: float | None = None
+    #: How steps are charged together, what may differ, and whether the statement holds.
     account: AccountName | None = None
     neighbours: Relation | None = None
     guarantee: Guarantee = "private"
@@ -238,17 +216,11 @@ _ROUND = (1, 2, 5)
 
 @dataclass(frozen=True, slots=True)
 class ErrorScale:
-    """From shares 0..1 to heights in the plot.
-
-    Attributes
-    ----------
-    log : bool
-    low, high : float
-        Shares at the bottom and the top; on a logarithmic scale what is below `low`, such as
-        0, is drawn at `low`.
-    """
+    """From shares 0..1 to heights in the plot."""
 
     log: bool
+    #: Shares at the bottom and the top; on a logarithmic scale what is below `low`, such as 0, is
+    #: drawn at `low`.
     low: float
     high: float
 
@@ -305,17 +277,10 @@ def _even(high: float, most: int) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """All that the release view is given of a run; of one that has not ended, nothing.
-
-    Attributes
-    ----------
-    release : Release or None
-    figures : FiguresView
-        Of the step shown, without what is private.
-    questions : tuple of Question
-        Without how the chunks voted.
-    """
+    """All that the release view is given of a run; of one that has not ended, nothing."""
 
     release: Release | None = None
+    #: Of the step shown, without what is private.
     figures: FiguresView = field(default_factory=FiguresView)
+    #: Without how the chunks voted.
     questions: tuple[Question, ...] = ()

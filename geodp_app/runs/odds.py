@@ -33,23 +33,15 @@ _PLAIN_ODDS = 1e4
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A piece that could have been chosen.
-
-    Attributes
-    ----------
-    piece : tuple of Region
-    positives, negatives : int
-        Examples in it, of those that the step saw.
-    score : float
-        In examples.
-    log_odds : float or None
-        ln of its probability over that of the chosen piece; None for a choice that was not drawn.
-    """
+    """A piece that could have been chosen."""
 
     piece: tuple[Region, ...]
+    #: Examples in it, of those that the step saw.
     positives: int
     negatives: int
+    #: In examples.
     score: float
+    #: ln of its probability over that of the chosen piece; None for a choice that was not drawn.
     log_odds: float | None
 
     @property
@@ -114,25 +106,17 @@ _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass(frozen=True, slots=True)
 class ConicQuestion:
-    """How good would the chosen disc or ellipse be elsewhere?
+    """How good would the chosen disc or ellipse be elsewhere?"""
 
-    Attributes
-    ----------
-    conic : Conic
-        What was chosen.
-    points, labels
-        The examples that the step saw, grid units.
-    score : Score
-        Of the step.
-    rate : float
-        eta / score.k: nats per unit of the integer score where that is 0; 0 when the run is not
-        private.
-    """
-
+    #: What was chosen.
     conic: Conic
+    #: The examples that the step saw, grid units.
     points: NDArray[np.int64]
     labels: NDArray[np.bool_]
+    #: Of the step.
     score: Score
+    #: eta / score.k: nats per unit of the integer score where that is 0; 0 when the run is not
+    #: private.
     rate: float
 
     def at(self, x: float, y: float) -> Conic | None:
@@ -169,7 +153,6 @@ def centres_inside(conic: Conic, points: NDArray[np.int64], resolution: int) -> 
 
     Parameters
     ----------
-    conic : Conic
     points : ndarray of int64, shape (n, 2)
     resolution : int
         Pixels along a side of the square [0, d]^2.

@@ -21,7 +21,8 @@ def in_practice(
     error: float = 0.1,
 ) -> tuple[str, list[dict[str, Any]]]:
     """The errors that so many examples are likely to lead to; without them, the examples for an
-    error.  Runs are named as in :func:`learners.theory.rule_of_thumb.kinds_of`.
+    error.  Runs are named as in :func:`learners.theory.rule_of_thumb.kinds_of`.  Raises
+    learners.theory.rule_of_thumb.NotMeasuredError if no such runs were measured.
 
     Returns
     -------
@@ -31,11 +32,6 @@ def in_practice(
         The same as JSON-ready figures, an entry a kind of shapes.  Errors are shares, 0..1, that
         nine runs of ten lie between, None where it is hopeless; numbers of examples are those for
         `error`, None for more than were measured.
-
-    Raises
-    ------
-    learners.theory.rule_of_thumb.NotMeasuredError
-        If no such runs were measured.
     """
     # it reads a file of figures
     from learners.theory.rule_of_thumb import RANGES, examples_for, expected_error, kinds_of

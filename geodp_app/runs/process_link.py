@@ -28,13 +28,7 @@ _LARGE = 1 << 16
 
 
 def send(pipe: Connection[Any, Any], value: object) -> None:
-    """Send one value.
-
-    Raises
-    ------
-    OSError
-        If the other end is gone.
-    """
+    """Send one value.  Raises OSError if the other end is gone."""
     buffers: list[memoryview] = []
 
     def keep_inside(buffer: pickle.PickleBuffer) -> bool:
@@ -51,13 +45,7 @@ def send(pipe: Connection[Any, Any], value: object) -> None:
 
 
 def receive(pipe: Connection[Any, Any]) -> Any:
-    """The next value; waits for it.
-
-    Raises
-    ------
-    EOFError, OSError
-        If the other end is gone.
-    """
+    """The next value; waits for it.  Raises EOFError, OSError if the other end is gone."""
     message = pipe.recv_bytes()
     # a copy that may be written to, as arrays may
     buffers = [bytearray(pipe.recv_bytes()) for _ in range(int.from_bytes(message[:8], "little"))]

@@ -66,83 +66,55 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class ShadeQuestion:
-    """How good would the piece be if one of its halfplanes were another one?
+    """How good would the piece be if one of its halfplanes were another one?"""
 
-    Attributes
-    ----------
-    points, labels
-        The examples that the step saw, in the frame of the lattice.
-    lattice : HalfplaneLattice
-    score : Score
-        Of the step.
-    rate : float
-        eta / score.k: nats per unit of the integer score; 0 when the run is not private.
-    others : tuple of Halfplane
-        The piece's halfplanes that are held fixed.
-    resolution : int
-        Samples along a side of a raster.
-    most_lines : int
-        Cells are exact up to so many distinct examples inside the others.
-    sheets : tuple of Sheet, or None
-        Sheets to make rasters of; all by default.  Cells are of all sheets in any case, for their
-        probabilities need them all.
-    windows : tuple of (sheet, u0, u1, v0, v1)
-        The part of a sheet that its raster covers, in grid units; by default the whole square.
-    """
-
+    #: The examples that the step saw, in the frame of the lattice.
     points: NDArray[np.int64]
     labels: NDArray[np.bool_]
     lattice: HalfplaneLattice
+    #: Of the step.
     score: Score
+    #: eta / score.k: nats per unit of the integer score; 0 when the run is not private.
     rate: float
+    #: The piece's halfplanes that are held fixed.
     others: tuple[Halfplane, ...]
+    #: Samples along a side of a raster.
     resolution: int = 96
+    #: Cells are exact up to so many distinct examples inside the others.
     most_lines: int = 120
+    #: Sheets to make rasters of; all by default.  Cells are of all sheets in any case, for their
+    #: probabilities need them all.
     sheets: tuple[Sheet, ...] | None = None
+    #: The part of a sheet that its raster covers, in grid units; by default the whole square.
     windows: tuple[tuple[Sheet, float, float, float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ShadedCell:
-    """A cell of the arrangement in one sheet.
+    """A cell of the arrangement in one sheet."""
 
-    Attributes
-    ----------
-    outline : ndarray of float64, shape (m, 2)
-        Corners (u, v) in grid units (lattice units / 2**bits), counterclockwise.  Convex but for
-        the corners (0, 0) and (d, d) of the chord measure's region.
-    score : float
-        In examples.
-    probability : float
-        Of the whole cell, given the other halfplanes; sums to 1 over all sheets.
-    """
-
+    #: Shape (m, 2): corners (u, v) in grid units (lattice units / 2**bits), counterclockwise.
+    #: Convex but for the corners (0, 0) and (d, d) of the chord measure's region.
     outline: NDArray[np.float64]
+    #: In examples.
     score: float
+    #: Of the whole cell, given the other halfplanes; sums to 1 over all sheets.
     probability: float
 
 
 @dataclass(frozen=True, slots=True)
 class ShadedSheet:
-    """One sheet, shaded: exact cells for a small sample, else a raster.
+    """One sheet, shaded: exact cells for a small sample, else a raster."""
 
-    Attributes
-    ----------
-    sheet : int
-        Value of geometry.halfplane.Sheet.
-    cells : tuple of ShadedCell
-        Empty when there are too many lines.
-    scores : ndarray of float64, shape (resolution, resolution), or None
-        Exact scores at a raster of lattice points, [i, j] at the centre of the i-th column in u
-        and j-th row in v; NaN where the lattice has no halfplane.
-    u0, u1, v0, v1 : float
-        What the raster covers, u0 <= u <= u1 and v0 <= v <= v1 in grid units; for cells the
-        sheet's whole square.
-    """
-
+    #: Value of geometry.halfplane.Sheet.
     sheet: int
+    #: Empty when there are too many lines.
     cells: tuple[ShadedCell, ...]
+    #: Shape (resolution, resolution): exact scores at a raster of lattice points, [i, j] at the
+    #: centre of the i-th column in u and j-th row in v; NaN where the lattice has no halfplane.
     scores: NDArray[np.float64] | None
+    #: What the raster covers, u0 <= u <= u1 and v0 <= v <= v1 in grid units; for cells the sheet's
+    #: whole square.
     u0: float
     u1: float
     v0: float
@@ -159,31 +131,21 @@ class ReportQuestion:
     """How would the law of one halfplane differ with an example more, or one less?
 
     The noisy count of the step is held fixed.
-
-    Attributes
-    ----------
-    step : ShadeQuestion
-        The step as it was; its rate is above 0.
-    chosen : Halfplane
-        What it drew.
-    point : (int, int)
-        Where the example lies, in the frame of the lattice.
-    label : bool
-        As labels of the step's examples are.
-    present : bool
-        Whether it is one of these; else it is put there.
-    other_score : Score
-        Of the step, the example being there if it is not, and missing if it is.
-    why_none : WhyNone, optional
-        If it is known already that the example changes nothing.
     """
 
+    #: The step as it was; its rate is above 0.
     step: ShadeQuestion
+    #: What it drew.
     chosen: Halfplane
+    #: Where the example lies, in the frame of the lattice.
     point: tuple[int, int]
+    #: As labels of the step's examples are.
     label: bool
+    #: Whether it is one of these; else it is put there.
     present: bool
+    #: Of the step, the example being there if it is not, and missing if it is.
     other_score: Score
+    #: If it is known already that the example changes nothing.
     why_none: WhyNone | None = None
 
 
@@ -217,44 +179,29 @@ Question = ShadeQuestion | ReportQuestion | ShareQuestion
 
 @dataclass(frozen=True, slots=True)
 class ChangedSheet:
-    """What an example changes on one sheet.
+    """What an example changes on one sheet."""
 
-    Attributes
-    ----------
-    shaded : ShadedSheet
-        The step as it was.  Its cells are those of all examples, the one asked for included.
-    log_ratios : ndarray of float64
-        ln P_with(h) / P_without(h), of each cell, shape (m,), or of each pixel, shape (resolution,
-        resolution), NaN where the lattice has no halfplane.  Within -eta .. eta.
-    """
-
+    #: The step as it was.  Its cells are those of all examples, the one asked for included.
     shaded: ShadedSheet
+    #: ln P_with(h) / P_without(h), of each cell, shape (m,), or of each pixel, shape (resolution,
+    #: resolution), NaN where the lattice has no halfplane.  Within -eta .. eta.
     log_ratios: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What one example changes in the law of one step's halfplane.  Private.
+    """What one example changes in the law of one step's halfplane.  Private."""
 
-    Attributes
-    ----------
-    sheets : tuple of ChangedSheet
-        As of a ShadeQuestion; empty if it changes nothing.
-    chosen : float
-        The log ratio of the halfplane that was drawn.
-    largest : float
-        The largest absolute value: of all halfplanes of the lattice for cells, of pixels and the
-        chosen one for rasters.
-    error : float
-        All log ratios are off by the same number, about this (one standard error); 0 for cells.
-    why_none : WhyNone or None
-        Why it changes nothing.
-    """
-
+    #: As of a ShadeQuestion; empty if it changes nothing.
     sheets: tuple[ChangedSheet, ...]
+    #: The log ratio of the halfplane that was drawn.
     chosen: float
+    #: The largest absolute value: of all halfplanes of the lattice for cells, of pixels and the
+    #: chosen one for rasters.
     largest: float
+    #: All log ratios are off by the same number, about this (one standard error); 0 for cells.
     error: float
+    #: Why it changes nothing.
     why_none: WhyNone | None = None
 
 

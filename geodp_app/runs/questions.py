@@ -35,7 +35,6 @@ def refusal(log: RunLog | None, ready: bool) -> str:
 
     Parameters
     ----------
-    log : RunLog or None
     ready : bool
         Whether the learner's process holds the chunks of this run.
     """
@@ -56,22 +55,17 @@ def refusal(log: RunLog | None, ready: bool) -> str:
 
 
 def shade_question(log: RunLog, step: int, edge: int = 0, resolution: int = 96) -> ShadeQuestion:
-    """Why was this halfplane chosen in that step, the piece's others given?
+    """Why was this halfplane chosen in that step, the piece's others given?  Raises ValueError if
+    the step has not been made, or its piece has no such halfplane.
 
     Parameters
     ----------
-    log : RunLog
     step : int
         From 1.
     edge : int
         Which halfplane of the piece moves.
     resolution : int
         Of the raster, if there are many lines.
-
-    Raises
-    ------
-    ValueError
-        If the step has not been made, or its piece has no such halfplane.
     """
     release = log.record(step).release
     piece = release.halfplanes
@@ -97,13 +91,8 @@ def shade_question(log: RunLog, step: int, edge: int = 0, resolution: int = 96) 
 
 
 def conic_question(log: RunLog, step: int) -> ConicQuestion:
-    """Why was this disc or ellipse chosen in that step, and not one of its form elsewhere?
-
-    Raises
-    ------
-    ValueError
-        If the step, from 1, has not been made or chose no disc or ellipse.
-    """
+    """Why was this disc or ellipse chosen in that step, and not one of its form elsewhere?  Raises
+    ValueError if the step, from 1, has not been made or chose no disc or ellipse."""
     release = log.record(step).release
     piece = release.piece
     if len(piece) != 1 or not isinstance(piece[0], Conic):
@@ -145,26 +134,20 @@ def _cover_score(
 def report_question(
     log: RunLog, step: int, edge: int, point: tuple[int, int], label: bool, present: bool
 ) -> ReportQuestion:
-    """What an example changes in the law of one halfplane of a step.
+    """What an example changes in the law of one halfplane of a step.  Raises ValueError if the step
+    has not been made, its piece has no such halfplane, or it was not drawn by weights of the
+    examples.
 
     Parameters
     ----------
-    log : RunLog
     step : int
         From 1.
     edge : int
         Which halfplane of the piece moves.
     point : (int, int)
         Where the example lies, in grid units.
-    label : bool
     present : bool
         Whether it is one of the run's examples; else it is put there.
-
-    Raises
-    ------
-    ValueError
-        If the step has not been made, its piece has no such halfplane, or it was not drawn by
-        weights of the examples.
     """
     shaded = shade_question(log, step, edge)
     if not shaded.rate:
@@ -192,12 +175,7 @@ def report_question(
 
 def share_question(log: RunLog, step: int) -> ShareQuestion | None:
     """The question for a step of a run; None where its law is another one, as that of tiles.
-
-    Raises
-    ------
-    ValueError
-        If the step, from 1, has not been made.
-    """
+    Raises ValueError if the step, from 1, has not been made."""
     release = log.record(step).release
     piece = release.halfplanes
     if release.tile is not None or not piece:
@@ -220,19 +198,12 @@ _NOTHING: dict[WhyNone, str] = {
 
 @dataclass(frozen=True, slots=True)
 class OneReport:
-    """An example of the sample, or one that is put there.
+    """An example of the sample, or one that is put there."""
 
-    Attributes
-    ----------
-    point : (int, int)
-        Grid units.
-    label : bool
-    present : bool
-        Whether it is in the sample.
-    """
-
+    #: Grid units.
     point: tuple[int, int]
     label: bool
+    #: Whether it is in the sample.
     present: bool
 
     @property

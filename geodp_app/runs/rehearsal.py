@@ -29,26 +29,17 @@ RUNS = 5
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """What a learner reached at one epsilon and one size of samples; public.
-
-    Attributes
-    ----------
-    contender : Contender
-    n, grid : int
-        Examples of each sample, and the grid size d.
-    errors : tuple of float
-        A run each: wrong labels as a share of the test points, 0..1.
-    seconds : float
-        Wall time of a run, the median: a first run may compile loops.
-    shape : shapely geometry
-        What the first run has learned, in grid units.
-    """
+    """What a learner reached at one epsilon and one size of samples; public."""
 
     contender: Contender
+    #: Examples of each sample, and the grid size d.
     n: int
     grid: int
+    #: A run each: wrong labels as a share of the test points, 0..1.
     errors: tuple[float, ...]
+    #: Wall time of a run, the median: a first run may compile loops.
     seconds: float
+    #: What the first run has learned, in grid units.
     shape: BaseGeometry = field(default_factory=Polygon, repr=False, compare=False)
 
     @property
@@ -126,14 +117,13 @@ def rehearse(
     seed: int | None = None,
     watch: Callable[[float, str], None] = lambda share, text: None,
 ) -> Iterator[Rehearsed]:
-    """Run learners on simulated samples, sizes in turn; a row for each learner and size.
+    """Run learners on simulated samples, sizes in turn; a row for each learner and size.  Raises
+    InputError if a learner refuses its settings.
 
     Parameters
     ----------
     shape : shapely geometry
         Public: what labels the points, in grid units of the frame.
-    frame : Frame
-    contenders : sequence of Contender
     sizes : sequence of int
         Examples of a sample.
     runs : int
@@ -144,11 +134,6 @@ def rehearse(
         Of the samples; learners have their own.
     watch : callable
         Called with the share that is done, 0..1, and what is at work; may raise.
-
-    Raises
-    ------
-    InputError
-        If a learner refuses its settings.
     """
     rng = open_generator(seed)
     place: dict[str, Any] = {"distribution": distribution, "dabs": dabs, "rng": rng}

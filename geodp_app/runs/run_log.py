@@ -119,13 +119,8 @@ class RunLog:
         self, record: StepRecord, views: tuple[HeavyBox, ...] = (), votes: VoteView | None = None
     ) -> None:
         """One more step, and what was seen of it; a cursor at the newest follows, but not to an
-        edge that no example is nearest to: there is nothing to see.
-
-        Raises
-        ------
-        ValueError
-            If it is not the next step.
-        """
+        edge that no example is nearest to: there is nothing to see.  Raises ValueError if it is not
+        the next step."""
         if record.step != len(self.records) + 1:
             raise ValueError(f"step {record.step} does not follow step {len(self.records)}")
         follows = self._cursor == self.newest

@@ -35,7 +35,6 @@ class PieceCounter:
 
     Parameters
     ----------
-    examples : GridCounts
     lattice : HalfplaneLattice
         On the same grid.
     others : tuple of Halfplane
@@ -57,7 +56,6 @@ class PieceCounter:
 
         Parameters
         ----------
-        sheet : Sheet
         us, vs : ndarray of int64, shape (m,)
             Lattice coordinates, all admitted.
         watch : callable

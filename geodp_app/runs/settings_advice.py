@@ -26,20 +26,13 @@ from learners.theory.theorems import alpha_for, examples_for, find_theorem, plan
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Sentences about a run.
+    """Sentences about a run."""
 
-    Attributes
-    ----------
-    promise : str
-        What the theorem guarantees, honest when it is void.
-    practice : str
-        What runs usually reach: an estimate.
-    warning : str
-        What is wrong with the budget; empty if nothing is.
-    """
-
+    #: What the theorem guarantees, honest when it is void.
     promise: str
+    #: What runs usually reach: an estimate.
     practice: str
+    #: What is wrong with the budget; empty if nothing is.
     warning: str = ""
 
 
@@ -254,30 +247,23 @@ CARDS = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the theorem asks for, and what the run has.
+    """What the theorem asks for, and what the run has."""
 
-    Attributes
-    ----------
-    steps : int
-        Of the theorem, without those that draw edges again.
-    numbers : dict
-        By the labels of :data:`CARDS`: of the theorem, and of the run where it has any.
-    shares : dict
-        By those of the rates: the run's, as a share of its largest.
-    formulas : tuple of str
-        One a card.
-    """
-
+    #: Of the theorem, without those that draw edges again.
     steps: int
+    #: By the labels of :data:`CARDS`: of the theorem, and of the run where it has any.
     numbers: dict[str, tuple[str, ...]]
+    #: By those of the rates: the run's, as a share of its largest.
     shares: dict[str, float]
+    #: One a card.
     formulas: tuple[str, str, str]
 
 
 def answer(
     run: RunSettings, grid: int, alpha: float = 0.1, beta: float = 0.1, planned: int | None = None
 ) -> Answer:
-    """Figures of the theorem, and of the run.
+    """Figures of the theorem, and of the run.  Raises ValueError if a parameter is out of range, or
+    the budget is too small to run at all.
 
     Parameters
     ----------
@@ -289,11 +275,6 @@ def answer(
         Error wanted, and probability of failing, in (0, 1).
     planned : int, optional
         A number of examples that the person has in mind.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range, or the budget is too small to run at all.
     """
     asked = theorem_of(run.learner, run.of_whole_examples(), grid)
     if asked is None:

@@ -49,7 +49,6 @@ def run_task(
 
     Parameters
     ----------
-    pipe : Connection
     work : callable
         Called with the pipe and the job that came through it; sends its answers.
     failed : str

@@ -42,7 +42,6 @@ def why(
 
     Parameters
     ----------
-    record : StepRecord
     learner : Learner
         What is declared of the run's learner.
     role : {"disjunction", "conjunction"} or None
@@ -104,7 +103,6 @@ def score_words(gained: int, lost: int, left: int, need: float | None, score: fl
     need : float or None
         b/k; None for a learner without a noisy count, whose score is what is gained less what is
         lost, or minus what is wrong.
-    score : float
     """
     if need is None and score == gained - lost:
         return f"Score: {count(gained)} − {count(lost)} = {decimal(score)}."
