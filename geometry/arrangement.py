@@ -46,9 +46,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from geometry.arrays import Ints
 from geometry.halfplane import (
     ConvexPart,
     HalfplaneLattice,
@@ -116,7 +114,7 @@ class Arrangement:
 
 
 def arrange(
-    lattice: HalfplaneLattice, sheet: Sheet, points: NDArray[np.int64] | Iterable[tuple[int, int]]
+    lattice: HalfplaneLattice, sheet: Sheet, points: Ints | Iterable[tuple[int, int]]
 ) -> Arrangement:
     """Build the arrangement of the examples' dual lines.
 

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
+from geometry.arrays import Flags, Floats, Ints
+
 #: One label a point, 0 or 1, or bool.
 Labels = NDArray[Any]
 
@@ -37,8 +37,8 @@ _THICK = 1e-6
 
 
 def bulk_labels(
-    label: Callable[[Rows], Labels],
-    points: Rows,
+    label: Callable[[Ints], Labels],
+    points: Ints,
     sides: tuple[int, ...],
     borders: Callable[[], Floats | None] = lambda: None,
 ) -> Labels:
@@ -82,7 +82,7 @@ def bulk_labels(
     return labels
 
 
-def _run_begins(borders: Floats, width: int, height: int) -> NDArray[np.bool_] | None:
+def _run_begins(borders: Floats, width: int, height: int) -> Flags | None:
     """At which places x * height + y of a grid a run may begin; None if borders cross so many
     columns that runs would be short, or coordinates are large."""
     if not (np.abs(borders) < _LONGEST).all() or max(width, height) > _LONGEST:
@@ -116,7 +116,7 @@ def _run_begins(borders: Floats, width: int, height: int) -> NDArray[np.bool_] |
     return begins.ravel()
 
 
-def _ramps(first: Floats, lengths: Floats) -> tuple[Rows, Rows]:
+def _ramps(first: Floats, lengths: Floats) -> tuple[Ints, Ints]:
     """Of ramps first, first + 1, ..., end to end: the number of each entry's, and its value."""
     many = np.maximum(lengths, 0).astype(np.int64)
     number = np.repeat(np.arange(len(many)), many)

@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.arrays import Ints
 from geometry.compiled_loops import inner, njit
 from geometry.grid_counts import GridCounts
 
@@ -395,12 +396,12 @@ class LineTables(NamedTuple):
     """
 
     totals: tuple[Counts, Counts]
-    lines: NDArray[np.int64]
+    lines: Ints
     below: Counts
-    keys: NDArray[np.int64]
+    keys: Ints
     rows: NDArray[np.int32]
-    used: NDArray[np.int64]
-    basis: NDArray[np.int64]
+    used: Ints
+    basis: Ints
 
 
 def make_tables(

@@ -16,6 +16,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from geometry.arrays import Floats, Ints
 from geometry.crs import CrsError, canonical_crs
 from geometry.geojson_reading import short
 from geometry.grid import Bounds
@@ -80,9 +81,9 @@ class Places:
     is none; `faults`, why a geometry is no point; and `systems`, int of shape (n,), the code of
     EPSG that a geometry states for itself, 0 where it states none."""
 
-    xy: NDArray[np.float64]
+    xy: Floats
     faults: dict[int, str]
-    systems: NDArray[np.int64]
+    systems: Ints
 
 
 _EMPTY = "is an empty point, without coordinates"
@@ -94,7 +95,7 @@ _HEX = re.compile(r"\s*(?:0[01](?:[0-9a-f]{2})+)\s*", re.IGNORECASE)
 _HEAD, _LENGTH = np.array([1, 1, 0, 0, 0], dtype=np.uint8), 21
 
 
-def points_of_wkb(data: Any, sizes: Any) -> NDArray[np.float64] | None:
+def points_of_wkb(data: Any, sizes: Any) -> Floats | None:
     """Coordinates, shape (n, 2), of WKB one after the other, each of so many bytes; None if one is
     no point of two finite coordinates, or written in another way."""
     if set(sizes) != {_LENGTH}:
@@ -213,7 +214,7 @@ def _cut(value: Any) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _xy(shapes: NDArray[Any]) -> NDArray[np.float64]:
+def _xy(shapes: NDArray[Any]) -> Floats:
     """Of points, and of those that are alone in a MultiPoint; NaN where there is none."""
     alone = shapely.get_type_id(shapes) == 4
     points = np.where(alone, shapely.get_geometry(shapes, 0), shapes)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Floats, Ints
 from geometry.compiled_loops import inner, njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def swept(limit: int, ends: NDArray[np.float64], beside: NDArray[np.int64]) -> int:
+def swept(limit: int, ends: Floats, beside: Ints) -> int:
     """Crossings of edges (n, 4) with those before place `beside` (n,), till over `limit`."""
     count = 0
     for i in range(len(ends)):

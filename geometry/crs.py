@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Floats, Ints
 from geometry.errors import one_line
 
 #: The name of longitude and latitude on WGS 84, of which RFC 7946 is made.
@@ -58,8 +58,8 @@ def is_degrees(name: str) -> bool:
 
 
 def reproject(
-    xy: NDArray[np.float64], source: str, target: str, at: tuple[float, float] | None = None
-) -> NDArray[np.float64]:
+    xy: Floats, source: str, target: str, at: tuple[float, float] | None = None
+) -> Floats:
     """Points of one system, shape (n, 2), in another, shape (n, 2).
 
     NaN stays, and stands for what lies beyond the other system's reach.  From one system to another
@@ -207,17 +207,16 @@ _MOST = 2_000_000
 #: An edge is halved at most so often.
 _HALVINGS = 26
 
-Array = NDArray[np.float64]
 #: Points (n, 2) of one system in another, NaN where it does not reach.
-Move = Callable[[Array], Array]
+Move = Callable[[Floats], Floats]
 #: How far edges are off, shape (n,), at a share of their length: of their ends p, p1 here and
 #: q, q1 there.
-Off = Callable[[Array, Array, Array, Array, float], Array]
+Off = Callable[[Floats, Floats, Floats, Floats, float], Floats]
 
 
 def bent(
-    xy: Array, ring_of: NDArray[np.int64], move: Move, off: Off, tolerance: float, fixed: Array
-) -> tuple[Array, NDArray[np.int64], bool]:
+    xy: Floats, ring_of: Ints, move: Move, off: Off, tolerance: float, fixed: Floats
+) -> tuple[Floats, Ints, bool]:
     """Rings in another system, with vertices put in where edges would be off.
 
     `xy`, shape (n, 2), are vertices of closed rings, one ring after the other, `ring_of`, int of

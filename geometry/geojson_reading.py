@@ -17,10 +17,10 @@ from typing import Any, Literal
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
+from geometry.arrays import Floats
 from geometry.grid import is_number
 from geometry.halfplane import MAX_D
 
@@ -128,7 +128,7 @@ class ShapeReader:
         shells = [self._ring(ring, f"{where}, ring {i}") for i, ring in numbered]
         return Polygon(shells[0], shells[1:]) if shells else Polygon()
 
-    def _ring(self, positions: Any, where: str) -> NDArray[np.float64]:
+    def _ring(self, positions: Any, where: str) -> Floats:
         """A closed ring, shape (n, 2), n >= 4, within the frame's range."""
         positions = _items(positions, where, "a ring")
         if len(positions) < 4:
@@ -171,7 +171,7 @@ def _position(value: Any, where: str, index: int) -> tuple[float, float]:
     return float(value[0]), float(value[1])
 
 
-def check_lonlat(coordinates: NDArray[np.float64]) -> None:
+def check_lonlat(coordinates: Floats) -> None:
     """Check that a ring's vertices (lon, lat), float of shape (n, 2), are degrees that one map
     sheet can hold.
 
@@ -183,7 +183,7 @@ def check_lonlat(coordinates: NDArray[np.float64]) -> None:
         raise GeoJSONError(fault)
 
 
-def _lonlat_fault(ring: NDArray[np.float64], most: float = 180.0) -> str:
+def _lonlat_fault(ring: Floats, most: float = 180.0) -> str:
     inside = (np.abs(ring) <= (most, 90.0)).all(axis=1)
     if not inside.all():
         i = int(np.argmin(inside))
@@ -201,7 +201,7 @@ def _lonlat_fault(ring: NDArray[np.float64], most: float = 180.0) -> str:
     return ""
 
 
-def _grid_fault(ring: NDArray[np.float64], limit: float) -> str:
+def _grid_fault(ring: Floats, limit: float) -> str:
     inside = ((ring >= 0) & (ring <= limit)).all(axis=1)
     if inside.all():
         return ""
@@ -228,7 +228,7 @@ def checked_grid_size(value: Any) -> int:
     return value
 
 
-def point(xy: NDArray[np.float64]) -> str:
+def point(xy: Floats) -> str:
     return f"({xy[0]:.10g}, {xy[1]:.10g})"
 
 

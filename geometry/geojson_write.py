@@ -15,10 +15,10 @@ from typing import Any, TypeGuard
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 from shapely.geometry import GeometryCollection, MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
+from geometry.arrays import Floats
 from geometry.crs import LONLAT, CrsError
 from geometry.geojson_reading import GeoJSONError, check_lonlat
 from geometry.globe import in_degrees, lonlat_box, tolerance_of
@@ -121,7 +121,7 @@ def placed_shape(
     if len(xy) and not (xy.min() >= -1e-6 and xy.max() <= d + 1e-6):
         raise GeoJSONError(f"the shape {shape.bounds} leaves the grid 0..{d}")
 
-    def place(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def place(points: Floats) -> Floats:
         points = np.clip(points, 0.0, float(d))
         return points if grid_map is None else grid_map.to_own(points)
 

@@ -15,11 +15,11 @@ import itertools
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon, Point, Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geometry.crs import LONLAT, Array, CrsError, Move, Pole, bent, poles_of, reproject, turn_of
+from geometry.arrays import Floats, Ints
+from geometry.crs import LONLAT, CrsError, Move, Pole, bent, poles_of, reproject, turn_of
 from geometry.grid import Bounds, GridMap
 from geometry.polygons import orient_valid, polygon_parts, polygons_of_rings
 
@@ -73,7 +73,7 @@ class Window:
         self._held = [pole.latitude for pole in self._poles if pole.within(reach)]
         self._find_window(lonlat)
 
-    def _find_window(self, lonlat: Array) -> None:
+    def _find_window(self, lonlat: Floats) -> None:
         """The box's reach in degrees, with what may lie between two samples."""
         margins = []
         for axis in (0, 1):
@@ -184,7 +184,7 @@ class Window:
         (ex, ey), (nx, ny) = east - tip, north - tip
         return bool(ex * ny - ey * nx > 0)
 
-    def _there(self, lonlat: Array) -> Array:
+    def _there(self, lonlat: Floats) -> Floats:
         """Degrees within any turn in the system, which is torn nowhere if it can help it."""
         turns = np.floor((lonlat[:, 0] + 180) / 360)
         wrapped = lonlat - np.column_stack([360 * turns, 0 * turns])
@@ -200,7 +200,7 @@ class Window:
     def _moved(self, shape: BaseGeometry, tolerance: float) -> tuple[MultiPolygon | None, bool]:
         """A shape in degrees in the system, None beyond its reach; and whether edges are true."""
 
-        def off(p: Array, p1: Array, q: Array, q1: Array, at: float) -> Array:
+        def off(p: Floats, p1: Floats, q: Floats, q1: Floats, at: float) -> Floats:
             gone = self._there(p + at * (p1 - p)) - (q + at * (q1 - q))
             return np.asarray(np.hypot(gone[:, 0], gone[:, 1]))
 
@@ -263,7 +263,7 @@ def degrees_of(shape: BaseGeometry, crs: str, place: GridMap) -> BaseGeometry:
 def on_grid(shape: BaseGeometry, crs: str, place: GridMap) -> BaseGeometry:
     """As :func:`in_bounds`, in grid units."""
 
-    def to_grid(own: Array) -> Array:
+    def to_grid(own: Floats) -> Floats:
         # what lies on the edge but for rounding holds the grid points there
         xy = place.own_to_grid_float(own)
         nearest = np.where(xy < place.d / 2, 0.0, float(place.d))
@@ -378,7 +378,7 @@ def _unrolled(
     """Polygons in degrees of a shape that goes round no pole."""
     turn = turn_of(crs)
 
-    def there(xy: Array) -> Array:
+    def there(xy: Floats) -> Floats:
         degrees = reproject(xy, crs, LONLAT, place)
         if box is None or poles or box.crs == LONLAT:
             return degrees
@@ -390,7 +390,7 @@ def _unrolled(
         near = (np.abs(by) <= _DATUMS).all(axis=1, keepdims=True)
         return np.where(near, degrees + by, degrees)
 
-    def off(p: Array, p1: Array, q: Array, q1: Array, at: float) -> Array:
+    def off(p: Floats, p1: Floats, q: Floats, q1: Floats, at: float) -> Floats:
         by = q1 - q
         by[:, 0] -= 360 * np.rint(by[:, 0] / 360)
         # there and back again may be off by more than an edge
@@ -429,8 +429,8 @@ def _unrolled(
 
 
 def _with_pole(
-    xy: Array, fixed: Array, ring_of: NDArray[np.int64], pole: Pole, move: Move
-) -> tuple[Array, Array, NDArray[np.int64]]:
+    xy: Floats, fixed: Floats, ring_of: Ints, pole: Pole, move: Move
+) -> tuple[Floats, Floats, Ints]:
     """Rings with two vertices where they meet a pole: as one comes to it, and as one leaves.
 
     `fixed` holds the degrees of vertices that are such, NaN of others.
@@ -445,7 +445,7 @@ def _with_pole(
     before = np.where(meets == first, last - 1, meets - 1)
     after = np.where(meets == last, first + 1, meets + 1)
 
-    def longitude(neighbours: NDArray[np.int64]) -> Array:
+    def longitude(neighbours: Ints) -> Floats:
         way = xy[neighbours] - tip
         way *= 100 * pole.near(float(np.ptp(xy, axis=0).max())) / np.hypot(*way.T)[:, None]
         return move(tip + way)[:, 0]
@@ -461,7 +461,7 @@ def _with_pole(
     return xy, fixed, np.insert(ring_of, at, ring_of[meets[twice]])
 
 
-def _continuous(lonlat: Array, ring_of: NDArray[np.int64], poles: list[Pole]) -> Array:
+def _continuous(lonlat: Floats, ring_of: Ints, poles: list[Pole]) -> Floats:
     """Rings, counterclockwise, whose longitudes go on along their edges."""
     by = np.diff(lonlat[:, 0], prepend=lonlat[0, 0])
     starts = np.r_[True, ring_of[1:] != ring_of[:-1]]

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Floats, Ints
 from geometry.crs import LONLAT, CrsError, canonical_crs, is_degrees, reproject, turn_of
 from geometry.errors import one_line
 
@@ -184,7 +184,7 @@ class Bounds:
         width, height = self.size
         return min(max(width * cosine / height, 0.1), 10.0)
 
-    def spanned_by(self, own: NDArray[np.float64]) -> bool:
+    def spanned_by(self, own: Floats) -> bool:
         """Whether it is the extent of points of its own system, shape (n, 2), to nine digits."""
         if not len(own):
             return False
@@ -194,7 +194,7 @@ class Bounds:
                 for x, low, high in zip(own.T, self.low, self.high, strict=True)]  # fmt: skip
         return bool((np.abs(np.transpose(ends)) <= near).all())
 
-    def unrolled(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+    def unrolled(self, own: Floats) -> Floats:
         """Coordinates of the box's own system, (n, 2), with longitudes that go on after 180.
 
         So does the first coordinate of any system that begins again after a turn.
@@ -206,35 +206,35 @@ class Bounds:
         wrapped = (own[:, 0] < self.west) & (self.crosses | within)
         return np.column_stack([np.where(wrapped, on, own[:, 0]), own[:, 1]])
 
-    def nearest(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+    def nearest(self, own: Floats) -> Floats:
         """The nearest places of the box to such coordinates, (n, 2); degrees go round the globe."""
         x, turn = own[:, 0], abs(turn_of(self.crs))
 
-        def beyond(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        def beyond(x: Floats) -> Floats:
             return np.maximum(self.west - x, x - self.high[0])
 
         for other in (own[:, 0] - turn, own[:, 0] + turn):
             x = np.where(beyond(other) < beyond(x), other, x)
         return np.column_stack([x, own[:, 1]]).clip(self.low, self.high)
 
-    def rolled(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+    def rolled(self, own: Floats) -> Floats:
         """What :meth:`unrolled` made, with longitudes within -180..180 again."""
         return np.where(own > 180, own - 360, own) if self.crosses else own
 
-    def of_lonlat(self, lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
+    def of_lonlat(self, lonlat: Floats) -> Floats:
         """Degrees (lon, lat), shape (n, 2), in the box's own system; NaN beyond its reach."""
         return self.of_system(np.asarray(lonlat, dtype=np.float64), LONLAT)
 
-    def of_system(self, xy: NDArray[np.float64], crs: str) -> NDArray[np.float64]:
+    def of_system(self, xy: Floats, crs: str) -> Floats:
         """Points of a system, shape (n, 2), in the box's own; NaN beyond its reach."""
         own = self.reached(xy, crs)
         return self.unrolled(own) if self.crs == crs else self.held(own)
 
-    def reached(self, xy: NDArray[np.float64], crs: str) -> NDArray[np.float64]:
+    def reached(self, xy: Floats, crs: str) -> Floats:
         """As :meth:`of_system`, but not held: what rounding puts beyond the border stays there."""
         return reproject(xy, crs, self.crs, self.middle_in(self.crs if crs == LONLAT else crs))
 
-    def held(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+    def held(self, own: Floats) -> Floats:
         """Points that come from another system, with those by the border on it, shape (n, 2).
 
         The way there and back is rounded, and PROJ's between datums is off by a millimetre: a point
@@ -245,7 +245,7 @@ class Bounds:
         by = 1e-9 * np.array(self.size) + (2e-8 if self.in_degrees else 2e-3)
         return np.where(np.abs(held - own) <= by, held, own)
 
-    def to_lonlat(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+    def to_lonlat(self, own: Floats) -> Floats:
         """Coordinates of the box's own system, shape (n, 2), in degrees (lon, lat).
 
         Longitudes may go on after 180 or before -180, so that a shape stays in one piece.
@@ -273,22 +273,22 @@ class GridMap:
     d: int
     bounds: Bounds
 
-    def to_lonlat(self, xy: NDArray[np.float64]) -> NDArray[np.float64]:
+    def to_lonlat(self, xy: Floats) -> Floats:
         """Grid coordinates, shape (n, 2), to degrees (lon, lat), shape (n, 2).
 
         Longitudes may go on after 180 or before -180, so that a shape stays in one piece.
         """
         return self.bounds.to_lonlat(self.to_own(xy))
 
-    def to_own(self, xy: NDArray[np.float64]) -> NDArray[np.float64]:
+    def to_own(self, xy: Floats) -> Floats:
         """Grid coordinates, shape (n, 2), in the system of the bounds, shape (n, 2)."""
         b = self.bounds
         xy = np.asarray(xy, dtype=np.float64)
-        out: NDArray[np.float64] = np.array(b.low) + xy * (np.array(b.size) / self.d)
+        out: Floats = np.array(b.low) + xy * (np.array(b.size) / self.d)
         # rounding may step over the edge, and then the point could not be read back
         return np.clip(out, b.low, b.high)
 
-    def to_grid(self, lonlat: NDArray[np.float64]) -> NDArray[np.int64]:
+    def to_grid(self, lonlat: Floats) -> Ints:
         """Degrees (lon, lat), shape (n, 2), to the nearest grid point, shape (n, 2) int64.
 
         Raises
@@ -298,7 +298,7 @@ class GridMap:
         """
         return self.own_to_grid(self.bounds.of_lonlat(lonlat))
 
-    def own_to_grid(self, own: NDArray[np.float64]) -> NDArray[np.int64]:
+    def own_to_grid(self, own: Floats) -> Ints:
         """Coordinates of the bounds' own system, (n, 2), to the nearest grid point; errors as
         :meth:`to_grid`."""
         b = self.bounds
@@ -312,11 +312,9 @@ class GridMap:
             )
         return np.rint(self.own_to_grid_float(own)).astype(np.int64)
 
-    def own_to_grid_float(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+    def own_to_grid_float(self, own: Floats) -> Floats:
         """Coordinates of the bounds' own system, (n, 2), to real grid coordinates."""
-        out: NDArray[np.float64] = (own - np.array(self.bounds.low)) * (
-            self.d / np.array(self.bounds.size)
-        )
+        out: Floats = (own - np.array(self.bounds.low)) * (self.d / np.array(self.bounds.size))
         return out
 
 

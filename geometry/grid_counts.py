@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.arrays import Flags, Ints
 from geometry.coordinates import unmasked
 
 #: Most examples in all: their number times 16, the parts of a mix of two scores
@@ -47,9 +48,9 @@ class GridCounts:
     """
 
     d: int
-    points: NDArray[np.int64]
-    labels: NDArray[np.bool_]
-    amounts: NDArray[np.int64]
+    points: Ints
+    labels: Flags
+    amounts: Ints
 
     def __post_init__(self) -> None:
         for array in (self.points, self.labels, self.amounts):
@@ -80,12 +81,12 @@ class GridCounts:
         return np.int32 if self.n <= np.iinfo(np.int32).max else np.int64
 
     @property
-    def begins(self) -> NDArray[np.bool_]:
+    def begins(self) -> Flags:
         """Which entries are the first of their point, shape (m,)."""
         changes = (self.points[1:] != self.points[:-1]).any(axis=1)
         return np.append(True, changes)[: len(self)]
 
-    def where(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> GridCounts:
+    def where(self, kept: Flags | Ints) -> GridCounts:
         """The entries that `kept` marks, bool of shape (m,), or numbers, rising."""
         # numbers of rows are much faster than a mask of them
         rows = np.flatnonzero(kept) if kept.dtype == np.bool_ else kept
@@ -93,7 +94,7 @@ class GridCounts:
             self.d, self.points.take(rows, axis=0), self.labels.take(rows), self.amounts.take(rows)
         )
 
-    def by_group(self, group: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    def by_group(self, group: Ints, count: int) -> Ints:
         """Examples of each label in each group of entries, int64 of shape (2, count).
 
         Parameters
@@ -138,9 +139,7 @@ class GridCounts:
         return given
 
     @classmethod
-    def of_examples(
-        cls, points: NDArray[np.int64], labels: NDArray[np.bool_], d: int
-    ) -> GridCounts:
+    def of_examples(cls, points: Ints, labels: Flags, d: int) -> GridCounts:
         """Counts of examples given one by one.
 
         Parameters
@@ -237,9 +236,7 @@ class GridCounts:
         return cls._of_keys(d, dimensions, found[held], total[held])
 
     @classmethod
-    def _of_keys(
-        cls, d: int, dimensions: int, keys: NDArray[np.int64], amounts: NDArray[np.int64]
-    ) -> GridCounts:
+    def _of_keys(cls, d: int, dimensions: int, keys: Ints, amounts: Ints) -> GridCounts:
         """From the keys of :func:`_keys`, ascending."""
         points = np.empty((len(keys), dimensions), dtype=np.int64)
         places, side = keys >> 1, int(d) + 1
@@ -257,9 +254,7 @@ def _shape(dimensions: int) -> str:
     return f"(2{', d + 1' * dimensions})"
 
 
-def _keys(
-    points: NDArray[np.int64], labels: NDArray[np.bool_] | NDArray[np.int64], d: int
-) -> NDArray[np.int64]:
+def _keys(points: Ints, labels: Flags | Ints, d: int) -> Ints:
     """One number an entry, x first and the label last: (x * (d + 1) + y) * 2 + label."""
     places = points[:, 0].astype(np.int64)
     for coordinate in points.T[1:]:
@@ -270,7 +265,7 @@ def _keys(
     return places
 
 
-def _whole(what: str, values: NDArray[np.generic]) -> NDArray[np.int64]:
+def _whole(what: str, values: NDArray[np.generic]) -> Ints:
     """The same as int64; ValueError if one is no whole number."""
     if values.dtype.kind == "f":
         wrong = (
@@ -285,7 +280,7 @@ def _whole(what: str, values: NDArray[np.generic]) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
-def _checked(amounts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _checked(amounts: Ints) -> Ints:
     """The amounts; ValueError if one is negative or their sum is out of bounds."""
     if amounts.size and amounts.min() < 0:
         raise ValueError(f"a count is negative: {amounts.min()}")

@@ -69,13 +69,14 @@ from fractions import Fraction
 from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+
+from geometry.arrays import Flags, Ints
 
 
 class Region(Protocol):
     """A closed set of points with an exact test: a halfplane, a disc, a halfspace."""
 
-    def contains(self, points: NDArray[np.int64], /) -> NDArray[np.bool_]:
+    def contains(self, points: Ints, /) -> Flags:
         """Which points, shape (n, dimensions), lie in it: bool of shape (n,)."""
 
 
@@ -245,7 +246,7 @@ class Halfplane:
             along, across, level = -along, -across, -level
         return (along, across, level) if self.sheet.flat else (across, along, level)
 
-    def contains(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def contains(self, points: Ints) -> Flags:
         """Exact membership.
 
         Parameters
@@ -259,7 +260,7 @@ class Halfplane:
         """
         a, b, c = self.coefficients
         xy = np.asarray(points, dtype=np.int64)
-        inside: NDArray[np.bool_] = a * xy[:, 0] + b * xy[:, 1] >= c
+        inside: Flags = a * xy[:, 0] + b * xy[:, 1] >= c
         return inside
 
 

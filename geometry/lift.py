@@ -54,10 +54,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
+from geometry.arrays import Flags, Ints
 from geometry.polygons import orient_valid
 
 ConicKind = Literal["disc", "ellipse"]
@@ -163,10 +163,10 @@ class Conic:
     lattice: ConicLattice
     parameters: tuple[int, ...]
 
-    def contains(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def contains(self, points: Ints) -> Flags:
         """Exact membership, bool of shape (n,), of grid points (x, y) in 0..d, shape (n, 2)."""
         xy = np.asarray(points, dtype=np.int64) << self.lattice.bits
-        inside: NDArray[np.bool_]
+        inside: Flags
         if self.lattice.kind == "disc":
             p, q, r = self.parameters
             inside = (xy[:, 0] - p) ** 2 + (xy[:, 1] - q) ** 2 <= r * r
@@ -250,11 +250,11 @@ class ListedLattice(ABC):
         """Of lifted points."""
 
     @abstractmethod
-    def lift(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def lift(self, points: Ints) -> Ints:
         """Lifted coordinates, int64 of shape (n, coordinates), of grid points (n, dimensions)."""
 
     @abstractmethod
-    def levels_of(self, normal: Normal) -> NDArray[np.int64]:
+    def levels_of(self, normal: Normal) -> Ints:
         """Levels of a normal, rising; the first holds everything."""
 
     @property
@@ -285,7 +285,7 @@ class ListedLattice(ABC):
     def _has(self, normal: Normal) -> bool:
         return max(map(abs, normal)) <= self.reach and math.gcd(*normal) == 1
 
-    def _spaced(self, low: int, values: int) -> NDArray[np.int64]:
+    def _spaced(self, low: int, values: int) -> Ints:
         """At most `levels` of so many whole numbers from the least one on."""
         count = min(self.levels, values)
         steps = [i * values // count for i in range(count)]
@@ -300,7 +300,7 @@ class LiftedRegion:
     normal: Normal
     level: int
 
-    def contains(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def contains(self, points: Ints) -> Flags:
         """Exact membership, bool of shape (n,), of grid points, shape (n, dimensions)."""
         heights = self.lattice.lift(points) @ np.array(self.normal)
         return np.asarray(heights >= self.level)
@@ -324,10 +324,10 @@ class HalfspaceLattice3(ListedLattice):
     def __post_init__(self) -> None:
         _check(self.d, MAX_D3, reach=(self.reach, 1, MAX_REACH), levels=(self.levels, 2, math.inf))
 
-    def lift(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def lift(self, points: Ints) -> Ints:
         return np.asarray(points, dtype=np.int64)
 
-    def levels_of(self, normal: Normal) -> NDArray[np.int64]:
+    def levels_of(self, normal: Normal) -> Ints:
         low = self.d * sum(min(0, entry) for entry in normal)
         return self._spaced(low, self.d * sum(map(abs, normal)) + 1)
 
@@ -379,7 +379,7 @@ class PolynomialLattice(ListedLattice):
         wanted = (one for one in powers if 1 <= sum(one) <= self.degree)
         return tuple(sorted(wanted, key=lambda one: (sum(one), one)))
 
-    def lift(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def lift(self, points: Ints) -> Ints:
         u = 2 * np.asarray(points, dtype=np.int64) - self.d
         columns = [
             np.prod(u ** np.array(one), axis=1) * self.d ** (self.degree - sum(one))
@@ -392,7 +392,7 @@ class PolynomialLattice(ListedLattice):
         """The number of monomials."""
         return len(self.exponents)
 
-    def levels_of(self, normal: Normal) -> NDArray[np.int64]:
+    def levels_of(self, normal: Normal) -> Ints:
         most = self.d**self.degree * sum(map(abs, normal))
         return self._spaced(-most, 2 * most + 1)
 
@@ -412,7 +412,7 @@ class BallLattice(ListedLattice):
     def __post_init__(self) -> None:
         _check(self.d, MAX_D3, centres=(self.centres, 2, 129), levels=(self.levels, 1, 1 << 12))
 
-    def lift(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def lift(self, points: Ints) -> Ints:
         xyz = np.asarray(points, dtype=np.int64)
         return np.column_stack([xyz, (xyz * xyz).sum(axis=1)])
 
@@ -429,7 +429,7 @@ class BallLattice(ListedLattice):
         places = itertools.product(range(self.centres), repeat=3)
         return tuple((*(2 * self.d * q * i for i in place), -q * q) for place in places)
 
-    def levels_of(self, normal: Normal) -> NDArray[np.int64]:
+    def levels_of(self, normal: Normal) -> Ints:
         q = self.centres - 1
         away = sum((entry // (2 * q)) ** 2 for entry in normal[:3])
         radii = [(self.d * q * i) ** 2 // self.levels**2 for i in range(self.levels, 0, -1)]
@@ -441,7 +441,7 @@ class BallLattice(ListedLattice):
         return normal[3] == -q * q and all(0 <= at <= q and not off for at, off in places)
 
 
-def cells_shape(inside: NDArray[np.bool_]) -> BaseGeometry:
+def cells_shape(inside: Flags) -> BaseGeometry:
     """The points of the square that are nearest to grid points that are marked, bool of shape (d +
     1, d + 1) by x and y: valid polygons."""
     d = len(inside) - 1

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import shapely
 import shapely.geometry
-from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from assets import shape_path
+from geometry.arrays import Ints
 from geometry.coordinates import has_geometry
 from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.errors import InputError
@@ -88,9 +88,7 @@ class Mask:
         """The part of a shape, in grid units, that lies in it; errors as :meth:`region`."""
         return clipped(shape, self.region(frame))
 
-    def keep(
-        self, labels: NDArray[np.int64], points: NDArray[np.int64], frame: Frame
-    ) -> NDArray[np.int64]:
+    def keep(self, labels: Ints, points: Ints, frame: Frame) -> Ints:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2), with 0 outside of it.
 
         Its edge belongs to it, exactly: its polygons decide, not the region, whose corners are

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
+from geometry.arrays import Flags, Floats, Ints
 from geometry.halfplane import Halfplane, Vertex, clip_area, reduced, side
 from geometry.rings import held_points
 
@@ -155,7 +156,7 @@ def united(shapes: Iterable[BaseGeometry]) -> BaseGeometry:
     return MultiPolygon([one for group in groups for one in polygon_parts(united(group))])
 
 
-def common_corner(parts: NDArray[Any]) -> NDArray[np.float64] | None:
+def common_corner(parts: NDArray[Any]) -> Floats | None:
     """The corner, shape (2,), that most polygons have, if it is one of hundreds; else None."""
     if len(parts) <= _HUB:
         return None
@@ -164,7 +165,7 @@ def common_corner(parts: NDArray[Any]) -> NDArray[np.float64] | None:
     return corners[most] if often[most] > _HUB else None
 
 
-def _round(parts: NDArray[Any], hub: NDArray[np.float64]) -> list[NDArray[Any]]:
+def _round(parts: NDArray[Any], hub: Floats) -> list[NDArray[Any]]:
     """Groups of polygons that no angle round a place have in common, each in the order of them."""
     low, high = np.zeros(len(parts)), np.full(len(parts), 2 * np.pi)
     rings = shapely.get_exterior_ring(parts)
@@ -203,7 +204,7 @@ def _grown(parts: NDArray[Any]) -> BaseGeometry:
     return parts[0]
 
 
-def even_odd_region(ring: NDArray[np.float64]) -> BaseGeometry:
+def even_odd_region(ring: Floats) -> BaseGeometry:
     """The points that a ring goes around an odd number of times, closed, without dangling lines.
 
     The ring, float of shape (n, 2), n >= 3, the first vertex not repeated, is cut at its crossings,
@@ -270,20 +271,20 @@ def polygon_parts(geometry: BaseGeometry) -> list[Polygon]:
     return found
 
 
-def ring_corners(geometry: BaseGeometry) -> list[NDArray[np.float64]]:
+def ring_corners(geometry: BaseGeometry) -> list[Floats]:
     """Corners, shape (n, 2), of the closed rings of all polygons in a geometry, each after its
     shell."""
     rings = shapely.get_rings(polygon_parts(geometry))
     return [shapely.get_coordinates(ring) for ring in rings]
 
 
-def polygons_of_rings(rings: NDArray[Any], owners: NDArray[np.int64]) -> list[Polygon]:
+def polygons_of_rings(rings: NDArray[Any], owners: Ints) -> list[Polygon]:
     """Polygons of linear rings: of those with the same owner, in order, the first is the shell."""
     starts = np.flatnonzero(np.r_[True, owners[1:] != owners[:-1], True])
     return [Polygon(rings[a], rings[a + 1 : b].tolist()) for a, b in itertools.pairwise(starts)]
 
 
-def contains_points(geometry: BaseGeometry, points: ArrayLike) -> NDArray[np.bool_]:
+def contains_points(geometry: BaseGeometry, points: ArrayLike) -> Flags:
     """Which points polygons hold, exactly, bool of shape (n,); points on their boundary belong to
     them.
 
@@ -368,12 +369,12 @@ class Outline:
         most = self.d * units(self.d)
         return self.polygons == ((((0, 0), (most, 0), (most, most), (0, most)),),)
 
-    def holds(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def holds(self, points: Ints) -> Flags:
         """Which grid points (n, 2) lie inside or on the boundary, shape (n,)."""
         polygons = [[np.array(ring, dtype=float) for ring in rings] for rings in self.polygons]
         return held_points(polygons, points * units(self.d))
 
-    def segments(self) -> NDArray[np.float64]:
+    def segments(self) -> Floats:
         """x1, y1, x2, y2 of all sides in grid units, shape (m, 4)."""
         rings = [np.array(ring, dtype=np.float64) / units(self.d) for ring in self._rings()]
         sides = [np.hstack([ring, np.roll(ring, -1, axis=0)]) for ring in rings]
@@ -423,10 +424,10 @@ def ground_area(shape: BaseGeometry) -> float:
     return float(np.where(shells, areas, -areas).sum())
 
 
-def _strip(latitude: NDArray[np.float64]) -> NDArray[np.float64]:
+def _strip(latitude: Floats) -> Floats:
     """Square metres between the equator and a latitude, along a radian of longitude."""
     e, sine = np.sqrt(_E2), np.sin(latitude)
-    found: NDArray[np.float64] = (
+    found: Floats = (
         _RADIUS**2 * (1 - _E2) / 2 * (sine / (1 - _E2 * sine**2) + np.arctanh(e * sine) / e)
     )
     return found

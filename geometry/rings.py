@@ -30,9 +30,7 @@ from numpy.typing import NDArray
 from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-Rows = NDArray[np.int64]
+from geometry.arrays import Flags, Floats, Ints
 
 #: A polygon's rings, and the figure of each, prepared for many points.
 _Rings = tuple[Sequence[Floats], list[Polygon]]
@@ -138,7 +136,7 @@ def _edge_holds(rings: Sequence[Floats], x: Floats, y: Floats) -> Flags:
 
 
 def _around(
-    tree: shapely.STRtree, ends: Floats, owner: Rows, x: Floats, y: Floats, n_rings: int
+    tree: shapely.STRtree, ends: Floats, owner: Ints, x: Floats, y: Floats, n_rings: int
 ) -> list[list[bool]]:
     """For each point which rings go around the place beside it, to the right and up by far less, an
     odd number of times."""

@@ -35,11 +35,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 from shapely import affinity
 from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
+from geometry.arrays import Flags, Ints
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Inequality, Vertex, clip_area
 from geometry.polygons import clip_to_box, clip_to_square, convex_polygon, orient_valid
 
@@ -65,14 +65,14 @@ class Tile:
         if not (0 <= self.x0 <= self.x1 <= self.d and 0 <= self.y0 <= self.y1 <= self.d):
             raise ValueError(f"{self} does not lie on its grid")
 
-    def holds(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def holds(self, points: Ints) -> Flags:
         """Which grid points (n, 2) it holds, shape (n,)."""
         low, high = (self.x0, self.y0), (self.x1, self.y1)
         return np.asarray(((points >= low) & (points <= high)).all(axis=1))
 
-    def to_own_frame(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def to_own_frame(self, points: Ints) -> Ints:
         """Grid points (n, 2) counted from its corner (x0, y0)."""
-        moved: NDArray[np.int64] = points - np.array((self.x0, self.y0), dtype=np.int64)
+        moved: Ints = points - np.array((self.x0, self.y0), dtype=np.int64)
         return moved
 
     @property
@@ -145,9 +145,9 @@ class TileIndex:
     stripe of columns and one of rows.
     """
 
-    columns: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    numbers: NDArray[np.int64]
+    columns: Ints
+    rows: Ints
+    numbers: Ints
 
     @classmethod
     def of(cls, tiles: Sequence[Tile]) -> TileIndex:
@@ -169,18 +169,18 @@ class TileIndex:
             raise ValueError("the tiles do not hold every grid point once")
         return cls(columns, rows, numbers)
 
-    def find(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def find(self, points: Ints) -> Ints:
         """Numbers of the tiles that hold grid points (n, 2), shape (n,)."""
         across = np.searchsorted(self.columns, points[:, 0], side="right") - 1
         up = np.searchsorted(self.rows, points[:, 1], side="right") - 1
         return np.asarray(self.numbers[across, up])
 
-    def groups(self, points: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    def groups(self, points: Ints) -> list[Ints]:
         """For each tile the rows of the points that it holds, in their order."""
         return rows_by_number(self.find(points), int(self.numbers.max()) + 1)
 
 
-def rows_by_number(numbers: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
+def rows_by_number(numbers: Ints, count: int) -> list[Ints]:
     """For each number 0..count-1 the rows where `numbers`, shape (n,), has it, rising."""
     # small integers are sorted several times as fast
     order = np.argsort(numbers.astype(np.min_scalar_type(count)), kind="stable")
@@ -241,7 +241,7 @@ class EdgeZones:
         """Number of zones: cells of the edges of all pieces."""
         return _offsets(self)[-1]
 
-    def find(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def find(self, points: Ints) -> Ints:
         """Numbers of the zones that hold grid points (n, 2), shape (n,).
 
         Zones are numbered from 0: first those of the first piece's first edge, its cells column by
@@ -258,7 +258,7 @@ class EdgeZones:
                 found[held] += column * (len(rows) - 1) + row
         return found
 
-    def _nearest(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _nearest(self, points: Ints) -> Ints:
         """Edges that grid points belong to: i * edges + e."""
         lines = np.array([[h.coefficients for h in piece] for piece in self.pieces])
         found = np.empty(len(points), dtype=np.int64)
@@ -352,15 +352,15 @@ class EdgeZone:
     def _reach(self) -> int:
         return max(1, self.x1 - self.x0, self.y1 - self.y0)
 
-    def in_box(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def in_box(self, points: Ints) -> Flags:
         """Which grid points (n, 2) lie in its box, shape (n,)."""
         return self.box.holds(points)
 
-    def holds(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def holds(self, points: Ints) -> Flags:
         """Which grid points (n, 2) it holds, shape (n,)."""
         return np.asarray((self.zones.find(points) == self.number) & self.in_box(points))
 
-    def to_own_frame(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def to_own_frame(self, points: Ints) -> Ints:
         """Grid points (n, 2) counted from the corner (x0, y0) of its box."""
         return self.box.to_own_frame(points)
 
@@ -430,7 +430,7 @@ def _around(low: float, high: float, d: int) -> tuple[int, int]:
     return max(0, math.floor(low - _MARGIN)), min(d, math.ceil(high + _MARGIN))
 
 
-def _cuts(low: int, high: int, side: int) -> NDArray[np.int64]:
+def _cuts(low: int, high: int, side: int) -> Ints:
     """Least coordinates of the cells between two coordinates, and one past the last."""
     points = high + 1 - low
     cells = -(-points // side)

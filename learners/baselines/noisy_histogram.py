@@ -48,8 +48,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Flags, Ints
 from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
@@ -82,7 +82,7 @@ KERNEL = (1, 42, 170, 42, 1)
 _MOST_BITS = 62
 
 
-def bin_linearly(counts: GridCounts, per_side: int) -> NDArray[np.int64]:
+def bin_linearly(counts: GridCounts, per_side: int) -> Ints:
     """Parts of positive less parts of negative examples in cells, `per_side` (1 to d + 1) along a
     side: int64 of shape (per_side, per_side), the lowest row first.
 
@@ -98,17 +98,13 @@ def bin_linearly(counts: GridCounts, per_side: int) -> NDArray[np.int64]:
     return field
 
 
-def _shares(
-    at: NDArray[np.int64], d: int, per_side: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _shares(at: Ints, d: int, per_side: int) -> tuple[Ints, Ints]:
     """The cells before and after coordinates (m,), and the parts of each, both of shape (2, m)."""
     low, after = between_centres(2 * at + 1, d, per_side, SHARES_PER_AXIS)
     return _clipped(low, per_side), np.stack([SHARES_PER_AXIS - after, after])
 
 
-def between_centres(
-    doubled: NDArray[np.int64], d: int, per_side: int, parts: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def between_centres(doubled: Ints, d: int, per_side: int, parts: int) -> tuple[Ints, Ints]:
     """Where places lie between centres of cells, to the nearest of `parts` parts of a cell's side.
 
     `doubled`, int64, are twice the places, 0 to 2 (d + 1): grid point x is the interval x..x+1, its
@@ -120,12 +116,12 @@ def between_centres(
     return low, (above * parts + d + 1) // (2 * (d + 1))
 
 
-def _clipped(low: NDArray[np.int64], per_side: int) -> NDArray[np.int64]:
+def _clipped(low: Ints, per_side: int) -> Ints:
     """Cells before and after, shape (2, m); beyond the border the outermost one."""
     return np.clip(np.stack([low, low + 1]), 0, per_side - 1)
 
 
-def smooth(field: NDArray[np.int64]) -> NDArray[np.int64]:
+def smooth(field: Ints) -> Ints:
     """The sum over 5 by 5 cells, weighted by KERNEL along either axis, shape (m, m).
 
     Its values are 2**16 times those of a mean.
@@ -133,7 +129,7 @@ def smooth(field: NDArray[np.int64]) -> NDArray[np.int64]:
     return _along_rows(_along_rows(field).T).T
 
 
-def _along_rows(field: NDArray[np.int64]) -> NDArray[np.int64]:
+def _along_rows(field: Ints) -> Ints:
     m, reach = field.shape[1], len(KERNEL) // 2
     total = np.zeros_like(field)
     for shift, weight in enumerate(KERNEL, -reach):
@@ -142,7 +138,7 @@ def _along_rows(field: NDArray[np.int64]) -> NDArray[np.int64]:
     return total
 
 
-def signs(field: NDArray[np.int64], d: int, cuts: NDArray[np.int64]) -> NDArray[np.bool_]:
+def signs(field: Ints, d: int, cuts: Ints) -> Flags:
     """Where the smoothed field, interpolated at the middles of fine cells, is positive: bool (f,
     f).
 
@@ -229,7 +225,7 @@ def fine_per_side(per_side: int, d: int) -> int:
     return max(per_side, min(d + 1 if 2 * wanted > d + 1 else wanted, MOST_PER_SIDE))
 
 
-def cell_cuts(d: int, per_side: int) -> NDArray[np.int64]:
+def cell_cuts(d: int, per_side: int) -> Ints:
     """First grid coordinate of each cell along a side, and d + 1, int64 of shape (per_side + 1,).
 
     Widths differ by at most one grid point.
@@ -237,18 +233,14 @@ def cell_cuts(d: int, per_side: int) -> NDArray[np.int64]:
     return np.asarray(np.arange(per_side + 1, dtype=np.int64) * (d + 1) // per_side)
 
 
-def cells_of(
-    counts: GridCounts, per_side: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def cells_of(counts: GridCounts, per_side: int) -> tuple[Ints, Ints, Ints]:
     """Cuts of cells as :func:`cell_cuts`, and the column and row of the cell of every entry."""
     cuts = cell_cuts(counts.d, per_side)
     across, up = (np.searchsorted(cuts, at, side="right") - 1 for at in counts.points.T)
     return cuts, across, up
 
 
-def noisy_field(
-    counts: GridCounts, per_side: int, scale: Fraction, source: RandomSource
-) -> NDArray[np.int64]:
+def noisy_field(counts: GridCounts, per_side: int, scale: Fraction, source: RandomSource) -> Ints:
     """Parts of examples in every cell with integer Laplace noise, shape (per_side, per_side); the
     scale is in examples, and one of them moves the cells by SHARES parts together."""
     field = bin_linearly(counts, per_side)
@@ -257,12 +249,8 @@ def noisy_field(
 
 
 def noisy_cells(
-    counts: GridCounts,
-    cells: NDArray[np.int64],
-    count: int,
-    scale: Fraction,
-    source: RandomSource,
-) -> NDArray[np.int64]:
+    counts: GridCounts, cells: Ints, count: int, scale: Fraction, source: RandomSource
+) -> Ints:
     """Positive less negative examples of every cell, with integer Laplace noise of that scale,
     shape (count,): one example moves one cell by 1.  `cells`, int64 of shape (m,), in 0..count-1,
     is the cell of every entry."""
@@ -270,9 +258,7 @@ def noisy_cells(
     return np.asarray(positives - negatives + discrete_laplace_array(source, scale, count))
 
 
-def merge_cells(
-    inside: NDArray[np.bool_],
-) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+def merge_cells(inside: Flags) -> tuple[Ints, Flags, Ints]:
     """Rectangles of equal cells: runs of a row, and equal runs of rows one above the other.
 
     `inside`, bool of shape (m, m), are the cells' labels, the lowest row first.  Returns the

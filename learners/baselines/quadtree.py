@@ -31,8 +31,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Flags, Ints
 from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
@@ -101,17 +101,17 @@ def grow(
     decay: int,
     source: RandomSource,
     watch: Watch | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Ints, Ints]:
     """Draw a tree, level by level; `scale` and `decay` are those of :class:`QuadtreeBudget`, and
     `watch`, called before every level, may raise Cancelled.
 
     Returns x0, y0, x1, y1 of each tile that is not split, both ends included, large ones first,
     int64 of shape (leaves, 4); and the leaf of every entry, int64 of shape (m,).
     """
-    boxes: NDArray[np.int64] = np.array([[0, 0, counts.d, counts.d]], dtype=np.int64)
+    boxes: Ints = np.array([[0, 0, counts.d, counts.d]], dtype=np.int64)
     rows, node = np.arange(len(counts)), np.zeros(len(counts), dtype=np.int64)
     owner = np.zeros(len(counts), dtype=np.int64)
-    left: list[NDArray[np.int64]] = []
+    left: list[Ints] = []
     depth = held = 0
     while len(boxes):
         if watch is not None:
@@ -130,14 +130,12 @@ def grow(
     return np.concatenate(left), owner
 
 
-def exceeds(scores: NDArray[np.int64], scale: Fraction, source: RandomSource) -> NDArray[np.bool_]:
+def exceeds(scores: Ints, scale: Fraction, source: RandomSource) -> Flags:
     """Which scores exceed 0 with noise, shape (m,)."""
     return np.asarray(scores + discrete_laplace_array(source, scale, len(scores)) > 0)
 
 
-def _split(
-    boxes: NDArray[np.int64], points: NDArray[np.int64], node: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _split(boxes: Ints, points: Ints, node: Ints) -> tuple[Ints, Ints]:
     """Quarter boxes (m, 4); the quarters that hold a grid point, and which one holds each point."""
     low, high = boxes[:, :2], boxes[:, 2:]
     middle = (low + high) // 2

@@ -56,8 +56,9 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from geometry.arrays import Flags, Ints
 from learners.boolean.formulas import (
     BooleanLearner,
     Columns,
@@ -93,7 +94,7 @@ class LiteralCover:
     of them there are to gain, and to lose.
     """
 
-    def __init__(self, columns: Columns, labels: NDArray[np.bool_], role: Role) -> None:
+    def __init__(self, columns: Columns, labels: Flags, role: Role) -> None:
         self._columns = columns
         self._labels = labels
         self._role = role
@@ -103,11 +104,11 @@ class LiteralCover:
         self._gain_ones = columns.ones(np.flatnonzero(self._gains))
         self._loss_ones = columns.ones(np.flatnonzero(~self._gains))
 
-    def gained(self) -> NDArray[np.int64]:
+    def gained(self) -> Ints:
         """Alive examples to gain that each candidate decides, shape (2 d + 1,)."""
         return _by_candidate(self._gain_ones, self.gain)
 
-    def lost(self) -> NDArray[np.int64]:
+    def lost(self) -> Ints:
         """Alive examples to lose that each candidate decides, shape (2 d + 1,)."""
         return _by_candidate(self._loss_ones, self.loss)
 
@@ -134,12 +135,12 @@ class LiteralCover:
         )
 
 
-def _by_candidate(ones: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+def _by_candidate(ones: Ints, total: int) -> Ints:
     """Decided examples by candidate: the ones, the zeros, and none for the constant."""
     return np.concatenate([ones, total - ones, np.zeros(1, dtype=np.int64)])
 
 
-def _count(mask: NDArray[np.bool_]) -> int:
+def _count(mask: Flags) -> int:
     return int(np.count_nonzero(mask))
 
 

@@ -57,8 +57,9 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from geometry.arrays import Flags, Ints
 from learners.boolean.conjunction import LiteralCover
 from learners.boolean.formulas import (
     BooleanLearner,
@@ -127,7 +128,7 @@ class GreedyDisjunctionLearner(GreedyConjunctionLearner):
 
 
 def _greedy_steps(
-    columns: Columns, labels: NDArray[np.bool_], role: Role, limit: int | None
+    columns: Columns, labels: Flags, role: Role, limit: int | None
 ) -> Iterator[LiteralStep]:
     """A record comes when it is known whether it is the last."""
     started = time.perf_counter()
@@ -207,9 +208,7 @@ def _stated(monotone: bool) -> tuple[tuple[str, Any], ...]:
 MOST_VARIABLES, MOST_MONOTONE = 14, 22
 
 
-def mistakes_of_all(
-    columns: Columns, labels: NDArray[np.bool_], only: int | None = None
-) -> NDArray[np.int64]:
+def mistakes_of_all(columns: Columns, labels: Flags, only: int | None = None) -> Ints:
     """Mistakes of every conjunction, shape (3^d + 1,), or (2^d,) of one kind of literals, for
     labels, bool of shape (n,).
 

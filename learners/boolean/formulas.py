@@ -31,6 +31,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.arrays import Flags, Ints
 from geometry.coordinates import unmasked
 from learners.core.examples import check_column_names, column_names
 from learners.core.records import Diagnostics
@@ -53,10 +54,10 @@ class Columns(Protocol):
     n: int
     d: int
 
-    def column(self, variable: int) -> NDArray[np.bool_]:
+    def column(self, variable: int) -> Flags:
         """Where the variable is 1, shape (n,)."""
 
-    def ones(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+    def ones(self, rows: NDArray[np.intp]) -> Ints:
         """How many of these rows have a 1 in each column, shape (d,)."""
 
 
@@ -67,11 +68,11 @@ class DenseColumns:
         self.n, self.d = values.shape
         self._values = values
 
-    def column(self, variable: int) -> NDArray[np.bool_]:
+    def column(self, variable: int) -> Flags:
         """Where the variable is 1, shape (n,)."""
         return np.asarray(self._values[:, variable] == 1)
 
-    def ones(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+    def ones(self, rows: NDArray[np.intp]) -> Ints:
         """How many of these rows have a 1 in each column, shape (d,); O(len(rows) d)."""
         counts = np.zeros(self.d, dtype=np.int64)
         for start in range(0, len(rows), _BYTE_ROWS):
@@ -90,7 +91,7 @@ class SparseColumns:
         self._by_row: Any = None
         self._by_column: Any = None
 
-    def column(self, variable: int) -> NDArray[np.bool_]:
+    def column(self, variable: int) -> Flags:
         """Where the variable is 1, shape (n,)."""
         if self._by_column is None:
             self._by_column = self._matrix.tocsc()
@@ -99,7 +100,7 @@ class SparseColumns:
         mask[self._by_column.indices[start:end]] = True
         return mask
 
-    def ones(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+    def ones(self, rows: NDArray[np.intp]) -> Ints:
         """How many of these rows have a 1 in each column, shape (d,); O(d + their ones)."""
         if self._by_row is None:
             self._by_row = self._matrix.tocsr()
@@ -176,7 +177,7 @@ class Literal:
     def __str__(self) -> str:
         return f"{'¬' if self.negated else ''}x{self.variable}"
 
-    def holds(self, columns: Columns) -> NDArray[np.bool_]:
+    def holds(self, columns: Columns) -> Flags:
         """Where it is true, shape (n,)."""
         value = columns.column(self.variable)
         return ~value if self.negated else value
@@ -190,7 +191,7 @@ def candidate_literal(role: Role, candidate: int, d: int) -> Literal | None:
     return Literal(candidate % d, negated=decides_ones == (role == "conjunction"))
 
 
-def decided_by(role: Role, literal: Literal | None, columns: Columns) -> NDArray[np.bool_]:
+def decided_by(role: Role, literal: Literal | None, columns: Columns) -> Flags:
     """Examples that the literal decides, bool of shape (n,)."""
     if literal is None:
         return np.zeros(columns.n, dtype=np.bool_)
@@ -198,7 +199,7 @@ def decided_by(role: Role, literal: Literal | None, columns: Columns) -> NDArray
     return ~holds if role == "conjunction" else holds
 
 
-def evaluate(role: Role, literals: Iterable[Literal | None], columns: Columns) -> NDArray[np.bool_]:
+def evaluate(role: Role, literals: Iterable[Literal | None], columns: Columns) -> Flags:
     """Value of the formula at every example, shape (n,); None stands for no literal."""
     decided = np.zeros(columns.n, dtype=np.bool_)
     for literal in set(literals):
@@ -267,14 +268,14 @@ class FormulaRelease:
     def __str__(self) -> str:
         return formula_text(self.role, self.literals)
 
-    def predict(self, X: ArrayLike | Any) -> NDArray[np.int64]:
+    def predict(self, X: ArrayLike | Any) -> Ints:
         """Labels 0/1, shape (n,), of examples, shape (n, d), dense or sparse.
 
         Raises ValueError if X has other values than 0 and 1, or another number of columns.
         """
         return evaluate(self.role, self.literals, self._columns(X)).astype(np.int64)
 
-    def staged_predict(self, X: ArrayLike | Any) -> Iterator[NDArray[np.int64]]:
+    def staged_predict(self, X: ArrayLike | Any) -> Iterator[Ints]:
         """Labels after the first step, the second, and so on."""
         columns = self._columns(X)
         decided = np.zeros(columns.n, dtype=np.bool_)
@@ -338,12 +339,12 @@ class BooleanLearner(WithParameters, ABC):
         """Number of variables, d."""
         return self._fitted().d
 
-    def _zeros_and_ones(self, X: ArrayLike | Any) -> NDArray[np.int64]:
+    def _zeros_and_ones(self, X: ArrayLike | Any) -> Ints:
         release = self._fitted()
         check_column_names(X, getattr(self, "feature_names_in_", None))
         return release.predict(X)
 
-    def _examples(self, X: ArrayLike | Any, y: ArrayLike) -> tuple[Columns, NDArray[np.bool_]]:
+    def _examples(self, X: ArrayLike | Any, y: ArrayLike) -> tuple[Columns, Flags]:
         """Check the examples of a run."""
         columns = read_columns(X)
         labels = self._check_labels(y, columns.n)

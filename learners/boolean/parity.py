@@ -45,6 +45,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.arrays import Flags, Ints
 from learners.boolean.formulas import zeros_and_ones
 from learners.checked_values import check_count, check_open_unit
 from learners.core.sklearn_support import WithParameters, predict_as_came, share_right
@@ -90,14 +91,14 @@ class PackedBits:
         return len(self.words)
 
     @classmethod
-    def of(cls, bits: NDArray[np.bool_]) -> PackedBits:
+    def of(cls, bits: Flags) -> PackedBits:
         """Pack an array of bool, shape (n, d)."""
         n, d = bits.shape
         packed = np.zeros((n, 8 * word_count(d)), dtype=np.uint8)
         packed[:, : -(-d // 8)] = np.packbits(bits, axis=1, bitorder="little")
         return cls(packed.view("<u8").astype(np.uint64, copy=False), d)
 
-    def bits(self) -> NDArray[np.bool_]:
+    def bits(self) -> Flags:
         """The same as an array of bool, shape (n, d)."""
         packed = self.words.astype("<u8", copy=False).view(np.uint8)
         return np.unpackbits(packed, axis=1, count=self.d, bitorder="little").astype(np.bool_)
@@ -106,7 +107,7 @@ class PackedBits:
         """Some of the rows."""
         return PackedBits(self.words[rows], self.d)
 
-    def products(self, vector: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    def products(self, vector: NDArray[np.uint64]) -> Flags:
         """<row, vector> over GF(2), bool of shape (n,); the vector is packed too."""
         folded = np.bitwise_xor.reduce(self.words & vector, axis=1)
         return np.asarray(np.bitwise_count(folded) % 2 == 1)
@@ -122,7 +123,7 @@ def _bit(column: int) -> np.uint64:
     return np.uint64(1) << np.uint64(column % WORD)
 
 
-def solve(rows: PackedBits, sides: NDArray[np.bool_]) -> Echelon:
+def solve(rows: PackedBits, sides: Flags) -> Echelon:
     """The system <row, r> = side in row echelon form, of n rows and sides, bool of shape (n,); its
     solutions are read off it."""
     d = rows.d
@@ -147,7 +148,7 @@ class Echelon:
 
     d: int
     rows: NDArray[np.uint64]
-    pivots: NDArray[np.int64]
+    pivots: Ints
     consistent: bool
 
     @property
@@ -178,7 +179,7 @@ class Echelon:
         return found[:words]
 
 
-def _eliminate(system: NDArray[np.uint64], d: int, pivots: NDArray[np.int64]) -> int:
+def _eliminate(system: NDArray[np.uint64], d: int, pivots: Ints) -> int:
     """Echelon form in place; fills `pivots` and returns the rank."""
     rank = 0
     for column in range(d):
@@ -307,7 +308,7 @@ class ParityRelease:
     parameters: tuple[tuple[str, Any], ...]
     privacy: PrivacySpent | None
 
-    def predict(self, rows: PackedBits) -> NDArray[np.int64]:
+    def predict(self, rows: PackedBits) -> Ints:
         """<r, x> mod 2, int64 of shape (n,).
 
         Raises ValueError if the run ended with ⊥, or the rows have another number of bits.
@@ -333,7 +334,7 @@ class BlockDiagnostics:
 
 
 class _Parity(WithParameters):
-    def _zeros_and_ones(self, X: ArrayLike | PackedBits) -> NDArray[np.int64]:
+    def _zeros_and_ones(self, X: ArrayLike | PackedBits) -> Ints:
         self._require_fitted()
         release: ParityRelease = self.release_
         return release.predict(check_bits(X))
@@ -341,9 +342,7 @@ class _Parity(WithParameters):
     positive: Any = None
     predict, score = predict_as_came, share_right
 
-    def _examples(
-        self, X: ArrayLike | PackedBits, y: ArrayLike
-    ) -> tuple[PackedBits, NDArray[np.bool_]]:
+    def _examples(self, X: ArrayLike | PackedBits, y: ArrayLike) -> tuple[PackedBits, Flags]:
         rows = check_bits(X)
         return rows, self._check_labels(y, len(rows))
 
@@ -450,7 +449,7 @@ class PrivateParityLearner(_Parity):
 
 
 def private_parity(
-    rows: PackedBits, labels: NDArray[np.bool_], plan: ParityPlan, source: RandomSource
+    rows: PackedBits, labels: Flags, plan: ParityPlan, source: RandomSource
 ) -> tuple[NDArray[np.uint64] | None, tuple[BlockDiagnostics, ...]]:
     """Run the blocks on rows and labels (n,): a packed parity or None for ⊥, and diagnostics."""
     coins = below_array(source, COIN, len(rows))

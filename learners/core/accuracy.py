@@ -28,8 +28,8 @@ from functools import lru_cache
 from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Floats, Ints
 from geometry.grid_counts import GridCounts
 from learners.checked_values import check_open_unit
 from learners.privacy.accounting import (
@@ -77,9 +77,7 @@ def clopper_pearson(failures: int, runs: int, confidence: float) -> tuple[float,
     return float(lower), float(upper)
 
 
-def mean_bounds(
-    values: NDArray[np.float64], length: float, risk: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def mean_bounds(values: Floats, length: float, risk: float) -> tuple[Floats, Floats]:
     """Bounds of expectations, each failing with probability at most half of `risk`.
 
     Parameters
@@ -245,7 +243,7 @@ def divided(counts: GridCounts, part: float, source: RandomSource) -> tuple[Grid
     return _of_amounts(counts, counts.amounts - held), _of_amounts(counts, held)
 
 
-def _of_amounts(counts: GridCounts, amounts: NDArray[np.int64]) -> GridCounts:
+def _of_amounts(counts: GridCounts, amounts: Ints) -> GridCounts:
     """So many examples of each entry."""
     rows = np.flatnonzero(amounts)
     found = counts.where(rows)
@@ -313,7 +311,7 @@ def share_limits(
     return low, high
 
 
-def _binomial_tail(n: int, p: float, k: NDArray[np.int64]) -> NDArray[np.float64]:
+def _binomial_tail(n: int, p: float, k: Ints) -> Floats:
     """P(W >= k) of a binomial number W of n draws, n >= 1."""
     from scipy.special import betainc
 
@@ -334,7 +332,7 @@ def _crossing(rising: Callable[[float], float], level: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def _noise(scale: Fraction, several: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _noise(scale: Fraction, several: int) -> tuple[Ints, Floats]:
     """Values, rising, and their probabilities: a law above that of a sum of so many noises and of
     its negative, values rounded up to a grid; tails go to its last value."""
     step = max(1, int(scale) // _FINE)

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from shapely.geometry.base import BaseGeometry
 
+from geometry.arrays import Flags, Ints
 from geometry.grid import Bounds, Box, Frame, checked_bounds
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
@@ -283,9 +284,7 @@ class Estimator(WithParameters, ABC):
         shape = self._fitted().shape()
         return shape if self.bounds_ is None else self.placed().polygons
 
-    def _begin(
-        self, X: ArrayLike, y: ArrayLike
-    ) -> tuple[Self, NDArray[np.int64], NDArray[np.bool_]]:
+    def _begin(self, X: ArrayLike, y: ArrayLike) -> tuple[Self, Ints, Flags]:
         """Forget the last run, and check what the next is told and its examples.
 
         The learner of that run, then as :func:`check_examples`.
@@ -300,7 +299,7 @@ class Estimator(WithParameters, ABC):
             self.feature_names_in_: NDArray[np.object_] = names
         return learner, points, labels
 
-    def _counted(self, points: NDArray[np.int64], labels: NDArray[np.bool_]) -> GridCounts:
+    def _counted(self, points: Ints, labels: Flags) -> GridCounts:
         return GridCounts.of_examples(points, labels, self._side())
 
     def _bounds(self) -> Bounds | None:
@@ -354,11 +353,11 @@ class Estimator(WithParameters, ABC):
         """All but the name of the next run, which is not a copy's."""
         return {key: value for key, value in self.__dict__.items() if key != "_next_run"}
 
-    def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
+    def _zeros_and_ones(self, X: ArrayLike) -> Ints:
         release = self._fitted()
         return release.predict(self._check_points(X, release))
 
-    def _check_points(self, X: ArrayLike, release: Release) -> NDArray[np.int64]:
+    def _check_points(self, X: ArrayLike, release: Release) -> Ints:
         check_column_names(X, getattr(self, "feature_names_in_", None))
         return check_points(X, release.d, self.dimensions, self.bounds_)
 
@@ -399,9 +398,9 @@ class Estimator(WithParameters, ABC):
 
 
 def labelled_stream(
-    boxes: NDArray[np.int64],
-    inside: NDArray[np.bool_],
-    owner: NDArray[np.int64],
+    boxes: Ints,
+    inside: Flags,
+    owner: Ints,
     counts: GridCounts,
     started: float,
     parameters: tuple[tuple[str, int | bool], ...] = (),

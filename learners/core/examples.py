@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.arrays import Flags, Ints
 from geometry.coordinates import coordinates, has_geometry, unmasked
 from geometry.errors import InputError
 from geometry.grid import Bounds, GridMap
@@ -145,7 +146,7 @@ def _named(labels: NDArray[Any], positive: Any) -> NDArray[Any]:
     return np.where(np.isnan(labels), np.nan, ones) if labels.dtype.kind == "f" else ones
 
 
-def spelled(labels: NDArray[Any], ones: NDArray[np.bool_], positive: Any = None) -> NDArray[Any]:
+def spelled(labels: NDArray[Any], ones: Flags, positive: Any = None) -> NDArray[Any]:
     """How a sample spells 0 and 1.  Private: it tells which labels are there.
 
     Of a sample of one class the other is the opposite of that: "no" of "yes", 0 of 1; of a word
@@ -204,9 +205,7 @@ def _opposite(label: Any) -> Any:
     return other.upper() if label.isupper() else other.title() if label.istitle() else other
 
 
-def check_points(
-    X: ArrayLike, d: int, dimensions: int = 2, bounds: Bounds | None = None
-) -> NDArray[np.int64]:
+def check_points(X: ArrayLike, d: int, dimensions: int = 2, bounds: Bounds | None = None) -> Ints:
     """Grid points as int64 of shape (n, dimensions).
 
     With bounds X holds coordinates as :func:`geometry.coordinates.coordinates` takes them, and each
@@ -255,7 +254,7 @@ def check_points(
     return np.ascontiguousarray(points, dtype=np.int64)
 
 
-def check_labels(y: ArrayLike, n: int, positive: Any = None) -> NDArray[np.bool_]:
+def check_labels(y: ArrayLike, n: int, positive: Any = None) -> Flags:
     """Labels of n examples, bool of shape (n,).
 
     They are 1 and 0, True and False, 1 and -1, or words such as yes and no; or with `positive`
@@ -294,7 +293,7 @@ def check_examples(
     dimensions: int = 2,
     bounds: Bounds | None = None,
     positive: Any = None,
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+) -> tuple[Ints, Flags]:
     """Labelled grid points: int64 (n, dimensions) and bool (n,).
 
     Raises
@@ -326,7 +325,7 @@ def _refuse_complex(values: NDArray[Any], name: str) -> None:
         raise ValueError(f"Complex data not supported: {name} has dtype {values.dtype}")
 
 
-def _refuse_rows(wrong: NDArray[np.bool_], points: NDArray[Any], what: str) -> None:
+def _refuse_rows(wrong: Flags, points: NDArray[Any], what: str) -> None:
     if wrong.any():
         row = int(np.flatnonzero(wrong.any(axis=1))[0])
         raise ValueError(f"row {row}: ({', '.join(map(str, points[row]))}) {what}")

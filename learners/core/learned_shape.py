@@ -16,9 +16,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import shapely
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from shapely.geometry.base import BaseGeometry
 
+from geometry.arrays import Ints
 from geometry.crs import LONLAT, written_crs
 from geometry.geojson_write import feature_collection, placed_shape
 from geometry.grid import Frame
@@ -127,7 +128,7 @@ class LearnedShape:
         mask.region(self.frame)
         return replace(self, masks=(*self.masks, mask))
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+    def predict(self, X: ArrayLike) -> Ints:
         """Labels 0/1 of points, shape (n,), by exact side tests; 0 outside of a map.
 
         Parameters
@@ -142,7 +143,7 @@ class LearnedShape:
         """
         return self.labels(check_points(X, self.release.d, bounds=self.frame.bounds))
 
-    def labels(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def labels(self, points: Ints) -> Ints:
         """As :meth:`predict`, of points of the grid, shape (n, 2)."""
         labels = self.release.predict(points)
         for mask in self.masks:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
+from geometry.arrays import Flags, Floats, Ints
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, Region
 from geometry.lift import Conic
@@ -75,7 +76,7 @@ class Tidied:
     changed: Outline
     outline: Outline
 
-    def predict(self, points: NDArray[np.int64], drawn: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def predict(self, points: Ints, drawn: Flags) -> Flags:
         """Labels of grid points (n, 2), of those that are drawn, shape (n,)."""
         if self.changed.whole:
             return self.outline.holds(points)
@@ -122,7 +123,7 @@ class TileStep:
         """The piece."""
         return self.piece
 
-    def predict(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def predict(self, points: Ints) -> Flags:
         """Labels of grid points (n, 2) of the tile, in the frame of the grid."""
         held = inside_piece(self.piece, self.tile.to_own_frame(points))
         return held if self.inside else ~held
@@ -244,7 +245,7 @@ class StepRecord:
     diagnostics: StepDiagnostics
 
 
-def inside_piece(piece: tuple[Region, ...], points: NDArray[np.int64]) -> NDArray[np.bool_]:
+def inside_piece(piece: tuple[Region, ...], points: Ints) -> Flags:
     """Which points (n, 2) lie in the intersection of the piece's closed halfplanes."""
     inside = np.ones(len(points), dtype=np.bool_)
     for region in piece:
@@ -264,9 +265,7 @@ def piece_shape(piece: tuple[Region, ...], d: int) -> BaseGeometry:
     return piece_polygon(halfplanes_of(piece), d)
 
 
-def predict_pieces(
-    role: Role, pieces: tuple[tuple[Region, ...], ...], points: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def predict_pieces(role: Role, pieces: tuple[tuple[Region, ...], ...], points: Ints) -> Flags:
     """Union (disjunction) or intersection (conjunction) of the pieces at grid points (n, 2)."""
     inside = np.full(len(points), role == "conjunction", dtype=np.bool_)
     combine = np.logical_or if role == "disjunction" else np.logical_and
@@ -282,13 +281,13 @@ def predict_pieces(
 # nothing that is divided exceeds 4 (d + 1) times its divisor.
 
 
-def edge_lines(pieces: Iterable[Piece]) -> NDArray[np.int64]:
+def edge_lines(pieces: Iterable[Piece]) -> Ints:
     """a, b and c of all edges a*x + b*y = c of pieces, shape (m, 3)."""
     found = [h.coefficients for piece in pieces for h in piece]
     return np.array(found, dtype=np.int64).reshape(-1, 3)
 
 
-def line_borders(lines: NDArray[np.int64], boxes: NDArray[Any]) -> NDArray[np.float64]:
+def line_borders(lines: Ints, boxes: NDArray[Any]) -> Floats:
     """What boxes, left, bottom, right, top, of shape (m, 4) or (4,), hold of lines, or more."""
     a, b, c = lines.T.astype(np.float64)
     left, bottom, right, top = np.broadcast_to(boxes, (len(lines), 4)).T
@@ -301,7 +300,7 @@ def line_borders(lines: NDArray[np.int64], boxes: NDArray[Any]) -> NDArray[np.fl
     return ends[:, met.all(axis=0)].T
 
 
-def step_borders(steps: Sequence[TileStep]) -> NDArray[np.float64]:
+def step_borders(steps: Sequence[TileStep]) -> Floats:
     """Of tiles or zones: pieces in their boxes, the boxes, and what the last one changes."""
     tiles = [step.tile for step in steps]
     boxes = np.array([(tile.x0, tile.y0, tile.x1, tile.y1) for tile in tiles])
@@ -331,14 +330,14 @@ class Mistakes:
         What is predicted before the first step.
     """
 
-    def __init__(self, counts: GridCounts, labels: bool | NDArray[np.bool_]) -> None:
+    def __init__(self, counts: GridCounts, labels: bool | Flags) -> None:
         self._counts, self._n = counts, counts.n
-        self.labels: NDArray[np.bool_] = np.full(len(counts), labels)
+        self.labels: Flags = np.full(len(counts), labels)
         wrong = np.where(self.labels != counts.labels, counts.amounts, 0)
         self._false_positives = int(wrong[self.labels].sum())
         self._false_negatives = int(wrong[~self.labels].sum())
 
-    def relabel(self, rows: NDArray[np.int64], labels: bool | NDArray[np.bool_]) -> None:
+    def relabel(self, rows: Ints, labels: bool | Flags) -> None:
         """Give entries, numbers of shape (k,), other labels."""
         new = np.full(len(rows), labels)
         changed = rows[new != self.labels[rows]]
@@ -358,9 +357,7 @@ class Mistakes:
         return StepDiagnostics.tallied(alive, taken, wrong, self._n, **others)
 
 
-def final_labels(
-    steps: Sequence[TileStep], points: NDArray[np.int64], drawn: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+def final_labels(steps: Sequence[TileStep], points: Ints, drawn: Flags) -> Ints:
     """Labels 0/1 of points that are drawn so, after the last of some steps."""
     tidied = steps[-1].tidied
     return (drawn if tidied is None else tidied.predict(points, drawn)).astype(np.int64)

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
+from geometry.arrays import Floats, Ints
 from geometry.bulk_labels import bulk_labels
 from geometry.halfplane import HalfplaneLattice, Region
 from geometry.lift import (
@@ -98,7 +98,7 @@ class Release(ABC):
         """Where there were enough examples to say anything; None where that is not released."""
         return None
 
-    def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def predict(self, points: Ints) -> Ints:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2) or (n, 3), by exact side tests.
 
         Of many points places of the grid are asked about once, and looked up by the others.
@@ -106,16 +106,16 @@ class Release(ABC):
         sides = (self.d + 1,) * points.shape[1]
         return bulk_labels(self._labels, points, sides, self._borders)
 
-    def _borders(self) -> NDArray[np.float64] | None:
+    def _borders(self) -> Floats | None:
         """Segments x1, y1, x2, y2, shape (m, 4), that part labels; None if curves may."""
         return None
 
     @abstractmethod
-    def _labels(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _labels(self, points: Ints) -> Ints:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2) or (n, 3), by exact side tests."""
 
     @abstractmethod
-    def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    def staged_predict(self, points: Ints) -> Iterator[Ints]:
         """Labels as :meth:`predict` after the first step, the second, and so on."""
 
     @abstractmethod
@@ -144,10 +144,10 @@ class PiecesRelease(Release):
     def steps(self) -> tuple[StepRelease | TileStep, ...]:
         return _pieces_made(self.pieces, self.thresholds)
 
-    def _labels(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _labels(self, points: Ints) -> Ints:
         return predict_pieces(self.role, self.pieces, points).astype(np.int64)
 
-    def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    def staged_predict(self, points: Ints) -> Iterator[Ints]:
         """Labels after the first piece, the second, and so on."""
         for count in range(1, len(self.pieces) + 1):
             yield predict_pieces(self.role, self.pieces[:count], points).astype(np.int64)
@@ -162,7 +162,7 @@ class CoverRelease(PiecesRelease):
     lattice: HalfplaneLattice
     pieces: tuple[Piece, ...]
 
-    def _borders(self) -> NDArray[np.float64] | None:
+    def _borders(self) -> Floats | None:
         return line_borders(edge_lines(self.pieces), np.array([0, 0, self.d, self.d]))
 
     def shape(self) -> BaseGeometry:
@@ -197,21 +197,21 @@ class TilesRelease(Release):
         """Grid size: coordinates are 0 to d."""
         return self.tiles[0].tile.d
 
-    def _labels(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _labels(self, points: Ints) -> Ints:
         labels = np.zeros(len(points), dtype=np.bool_)
         for step, rows in zip(self.tiles, self.index().groups(points), strict=True):
             if len(rows):
                 labels[rows] = step.predict(points[rows])
         return final_labels(self.tiles, points, labels)
 
-    def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    def staged_predict(self, points: Ints) -> Iterator[Ints]:
         """Labels after the first tile, the second, and so on; 0 in tiles still to come."""
         labels = np.zeros(len(points), dtype=np.bool_)
         for step, rows in zip(self.tiles, self.index().groups(points), strict=True):
             labels[rows] = step.predict(points[rows])
             yield final_labels((step,), points, labels)
 
-    def _borders(self) -> NDArray[np.float64] | None:
+    def _borders(self) -> Floats | None:
         return step_borders(self.tiles)
 
     def index(self) -> TileIndex:
@@ -277,13 +277,13 @@ class SharpenedRelease(Release):
         """What each step published, in order: a triangle, or a zone."""
         return *_pieces_made(self.pieces, self.thresholds), *self.zones
 
-    def _labels(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _labels(self, points: Ints) -> Ints:
         labels = predict_pieces("disjunction", self.pieces, points)
         for step, rows in self._groups(points):
             labels[rows] = step.predict(points[rows])
         return final_labels(self.zones, points, labels)
 
-    def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    def staged_predict(self, points: Ints) -> Iterator[Ints]:
         """Labels after the first triangle, the second, and so on, and then zone after zone."""
         labels = np.zeros(len(points), dtype=np.bool_)
         for count in range(1, len(self.pieces) + 1):
@@ -293,7 +293,7 @@ class SharpenedRelease(Release):
             labels[rows] = step.predict(points[rows])
             yield final_labels((step,), points, labels)
 
-    def _borders(self) -> NDArray[np.float64] | None:
+    def _borders(self) -> Floats | None:
         lines = edge_lines(self.pieces)
         # where a point is as far outside of one edge as of another, its zone may change
         one, other = np.triu_indices(len(lines), 1)
@@ -301,7 +301,7 @@ class SharpenedRelease(Release):
         square = np.array([0, 0, self.d, self.d])
         return np.concatenate([line_borders(lines, square), step_borders(self.zones)])
 
-    def _groups(self, points: NDArray[np.int64]) -> Iterator[tuple[TileStep, NDArray[np.int64]]]:
+    def _groups(self, points: Ints) -> Iterator[tuple[TileStep, Ints]]:
         """Each zone with the rows that it decides again; points beyond its box stay as they were:
         they lie on a line between zones."""
         numbers = EdgeZones(self.pieces, self.side).find(points)

@@ -26,6 +26,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.arrays import Ints
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Region
 
@@ -58,9 +59,7 @@ class Score:
         gained, lost = self.k * positives + self.c_pos, -self.k * negatives + self.c_neg
         return gained + lost if self.total else min(gained, lost)
 
-    def values(
-        self, positives: NDArray[np.int64], negatives: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def values(self, positives: Ints, negatives: Ints) -> Ints:
         """Scores of many pieces at once."""
         gained, lost = self.k * positives + self.c_pos, -self.k * negatives + self.c_neg
         return gained + lost if self.total else np.minimum(gained, lost)

@@ -29,6 +29,7 @@ from typing import Any, Protocol, Self, dataclass_transform, get_type_hints
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.arrays import Flags, Ints
 from learners.checked_values import read
 from learners.core.examples import check_labels, spelled
 from learners.privacy.accounting import PrivacySpent
@@ -202,13 +203,13 @@ class WithParameters:
         vars(self).update((name, value) for name, value in vars(learner).items() if name[-1] == "_")
         return self
 
-    def _check_labels(self, y: ArrayLike, n: int) -> NDArray[np.bool_]:
+    def _check_labels(self, y: ArrayLike, n: int) -> Flags:
         """Labels of n examples, bool (n,); how they are spelled is kept for predictions."""
         labels = check_labels(y, n, getattr(self, "positive", None))
         self._named(y, labels)
         return labels
 
-    def _named(self, y: ArrayLike, ones: NDArray[np.bool_]) -> None:
+    def _named(self, y: ArrayLike, ones: Flags) -> None:
         """Remember how checked labels were spelled, the one that says 0 and the one that says 1."""
         positive = getattr(self, "positive", None)
         self.labels_: NDArray[Any] = spelled(np.asarray(y), ones, positive)
@@ -216,7 +217,7 @@ class WithParameters:
     def _spelled(self) -> NDArray[Any]:
         return getattr(self, "labels_", np.array([0, 1], dtype=np.int64))
 
-    def _as_came(self, predicted: NDArray[np.int64]) -> NDArray[Any]:
+    def _as_came(self, predicted: Ints) -> NDArray[Any]:
         """Labels 0 and 1 as the examples spell them."""
         return self._spelled()[predicted]
 
@@ -257,9 +258,9 @@ class _OfTwoLabels(Protocol):
 
     positive: Any
 
-    def _zeros_and_ones(self, X: ArrayLike | Any) -> NDArray[np.int64]: ...
+    def _zeros_and_ones(self, X: ArrayLike | Any) -> Ints: ...
 
-    def _as_came(self, predicted: NDArray[np.int64]) -> NDArray[Any]: ...
+    def _as_came(self, predicted: Ints) -> NDArray[Any]: ...
 
 
 def predict_as_came(self: _OfTwoLabels, X: ArrayLike | Any) -> NDArray[Any]:

@@ -31,10 +31,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from geometry.arrangement import LatticePolygon, arrange
+from geometry.arrays import Ints
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.selection import PIECE_SIZE, PieceKind, Score, Selected, SelectionProgress, Watch
@@ -83,7 +81,7 @@ class Classes:
 
 def halfplane_classes(
     lattice: HalfplaneLattice,
-    points: NDArray[np.int64] | Iterable[tuple[int, int]],
+    points: Ints | Iterable[tuple[int, int]],
     watch: Callable[[int], None] | None = None,
 ) -> Classes:
     """Classes of all lattice halfplanes on a sample; O(n^2) arrangement cells a sheet.

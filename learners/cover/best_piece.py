@@ -28,8 +28,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Ints
 from geometry.columns import LineTables, count_columns, make_tables
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
@@ -189,7 +189,7 @@ def _improve_edges(
     search: Search,
     lattice: HalfplaneLattice,
     edges: Sequence[Edge],
-    start: NDArray[np.int64],
+    start: Ints,
 ) -> None:
     """Replace edges of a triangle, one at a time, while that raises its value."""
     best = start.copy()
@@ -213,7 +213,7 @@ def _improve_edges(
 
 def _point_pieces(
     counts: GridCounts, lattice: HalfplaneLattice, objective: Objective
-) -> Iterator[NDArray[np.int64]]:
+) -> Iterator[Ints]:
     """`Search.best` of triangles that hold a single grid point, a positive example's.
 
     y >= y0, y - y0 <= x - x0 and y - y0 <= x0 - x, for points spread evenly over the positives
@@ -250,7 +250,7 @@ def _all_edges(lattice: HalfplaneLattice) -> list[Edge]:
     return [(s, (u, u + side, v, v + side)) for s in lattice.sheets for u, v in corners]
 
 
-def _trivial_piece(lattice: HalfplaneLattice, size: int) -> NDArray[np.int64]:
+def _trivial_piece(lattice: HalfplaneLattice, size: int) -> Ints:
     """`Search.best` of a piece that decides nothing: y >= 0; or y >= d and y <= 0, no points."""
     best = np.zeros(8, dtype=np.int64)
     if size == 1:
@@ -262,7 +262,7 @@ def _trivial_piece(lattice: HalfplaneLattice, size: int) -> NDArray[np.int64]:
     return best
 
 
-def _piece(lattice: HalfplaneLattice, best: NDArray[np.int64]) -> tuple[Halfplane, ...]:
+def _piece(lattice: HalfplaneLattice, best: Ints) -> tuple[Halfplane, ...]:
     sheets, *theta = best[1:].tolist()
     return tuple(
         lattice.halfplane(Sheet(sheets >> (3 * e) & 7), theta[2 * e], theta[2 * e + 1])
@@ -271,7 +271,7 @@ def _piece(lattice: HalfplaneLattice, best: NDArray[np.int64]) -> tuple[Halfplan
     )
 
 
-def _make_search(lattice: HalfplaneLattice, room: int, best: NDArray[np.int64]) -> Search:
+def _make_search(lattice: HalfplaneLattice, room: int, best: Ints) -> Search:
     capacity = 1 << room.bit_length()
     chord = lattice.measure == "chord"
     return Search(

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Ints
 from geometry.columns import NO_LINE
 from geometry.compiled_loops import inner, njit
 from geometry.counting import NEGATIVE, POSITIVE, count_piece, forget_lines, line_row
@@ -71,11 +71,11 @@ class Search(NamedTuple):
         d * 2**bits, or 0 when the whole rectangle is admitted (measure "paper").
     """
 
-    boxes: NDArray[np.int64]
-    tree: NDArray[np.int64]
-    tally: NDArray[np.int64]
-    best: NDArray[np.int64]
-    side: NDArray[np.int64]
+    boxes: Ints
+    tree: Ints
+    tally: Ints
+    best: Ints
+    side: Ints
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

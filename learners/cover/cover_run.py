@@ -24,9 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from geometry.arrays import Ints
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.tiling import EdgeZone, EdgeZones, Tile, rows_by_number
@@ -330,7 +328,7 @@ def _sampler(zone: Tile | EdgeZone) -> ConceptSelection:
     return ConceptSelection(zone.lattice, _EDGES)
 
 
-def zone_groups(zones: Sequence[EdgeZone], points: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def zone_groups(zones: Sequence[EdgeZone], points: Ints) -> list[Ints]:
     """For each of all zones of some pieces the rows of the points that it holds, in their order."""
     groups = rows_by_number(zones[0].zones.find(points), len(zones))
     return [rows[zone.in_box(points[rows])] for zone, rows in zip(zones, groups, strict=True)]

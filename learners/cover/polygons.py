@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Flags, Ints
 from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Measure
@@ -159,9 +159,7 @@ _LEAST_SHARE = 1 / 20_000
 
 
 def fit_convex(
-    lattice: HalfplaneLattice,
-    predict: Callable[[NDArray[np.int64]], NDArray[np.int64]],
-    most_edges: int = _MOST_EDGES,
+    lattice: HalfplaneLattice, predict: Callable[[Ints], Ints], most_edges: int = _MOST_EDGES
 ) -> tuple[Halfplane, ...]:
     """Halfplanes whose intersection gets few labels wrong; at least one.
 
@@ -193,11 +191,7 @@ class _Fit:
     """Edges so far, and the places that each keeps."""
 
     def __init__(
-        self,
-        lattice: HalfplaneLattice,
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
-        edges: list[Halfplane],
+        self, lattice: HalfplaneLattice, points: Ints, labels: Flags, edges: list[Halfplane]
     ) -> None:
         self._lattice = lattice
         self._places = GridCounts.of_examples(points, labels, lattice.d)
@@ -228,7 +222,7 @@ class _Fit:
         self.edges[i : i + 1] = [edge]
         self._kept[i : i + 1] = [kept]
 
-    def _alive(self, without: int | None) -> NDArray[np.bool_]:
+    def _alive(self, without: int | None) -> Flags:
         alive = np.ones(len(self._places), dtype=np.bool_)
         for i, kept in enumerate(self._kept):
             if i != without:

@@ -34,8 +34,8 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Flags
 from geometry.grid_counts import GridCounts
 from learners.checked_values import check_count, check_open_unit, log_over
 from learners.core.records import Mistakes, StepDiagnostics, StepRecord, StepRelease, inside_piece
@@ -334,7 +334,7 @@ class Cover:
         self._union = role == "disjunction"
         # a union labels 1 what it decides, an intersection 0
         self._mistakes = Mistakes(counts, not self._union)
-        self.alive: NDArray[np.bool_] = np.ones(len(counts), dtype=np.bool_)
+        self.alive: Flags = np.ones(len(counts), dtype=np.bool_)
 
     def take(self, selected: Selected, score: Score, started: float) -> StepDiagnostics:
         """Remove what the piece decides, and say what it did."""

@@ -24,8 +24,8 @@ from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Ints
 from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
@@ -91,7 +91,7 @@ def threshold_piece(lattice: HalfplaneLattice, direction: Direction, t: int) -> 
     return (lattice.halfplane(sheet, border, border),)
 
 
-def threshold_mistakes(counts: GridCounts, direction: Direction) -> NDArray[np.int64]:
+def threshold_mistakes(counts: GridCounts, direction: Direction) -> Ints:
     """Mistakes on the sample for t = 0..d + 1 (right, above) or -1..d, int64 of shape (d + 2,).
 
     Parameters

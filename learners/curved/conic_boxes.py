@@ -23,8 +23,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Floats, Ints
 from geometry.compiled_loops import inner, njit
 from learners.core.selection import POWER
 from learners.envelope.chunks import RESERVE, exponential, uniform_below
@@ -89,9 +89,9 @@ class Refinement(NamedTuple):
         Boxes and trials so far.
     """
 
-    boxes: NDArray[np.int64]
-    tree: NDArray[np.float64]
-    tally: NDArray[np.int64]
+    boxes: Ints
+    tree: Floats
+    tally: Ints
 
 
 def make_refinement(capacity: int) -> Refinement:

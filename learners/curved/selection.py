@@ -60,8 +60,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Ints
 from geometry.columns import Counts
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Region
@@ -104,7 +104,7 @@ class Tables(NamedTuple):
     negatives: Counts
     positives: Counts
     points: Counts
-    shared: NDArray[np.int64]
+    shared: Ints
 
 
 def make_tables(counts: GridCounts, eta: float) -> Tables:
@@ -139,7 +139,7 @@ def count_areas(counts: GridCounts, kind: type | None = None) -> tuple[Counts, C
     )
 
 
-def _prefix_sums(cells: NDArray[np.int64], kind: type) -> Counts:
+def _prefix_sums(cells: Ints, kind: type) -> Counts:
     side = len(cells)
     area: Counts = np.zeros((side + 1, side + 1), dtype=kind)
     area[1:, 1:] = cells.cumsum(axis=0).cumsum(axis=1)
@@ -270,7 +270,7 @@ class LiftedSelection:
     ) -> Selected:
         """Draw one piece."""
         sets = self._sets()
-        parts: list[NDArray[np.int64]] = []
+        parts: list[Ints] = []
         scored = 0
         for values in values_of(self.lattice, sets, counts, score):
             parts.append(values.ravel())
@@ -348,12 +348,12 @@ def values_of(
     sets: tuple[tuple[Normal, ...], ...],
     counts: GridCounts,
     score: Score,
-) -> Iterator[NDArray[np.int64]]:
+) -> Iterator[Ints]:
     """Scores of all members, an array for each set of normals, an axis for each normal."""
     spots = lattice.lift(counts.points[counts.begins])
     negatives, positives = counts.by_group(np.cumsum(counts.begins) - 1, len(spots))
 
-    def held(normal: Normal) -> NDArray[np.int64]:
+    def held(normal: Normal) -> Ints:
         """Of each grid point, how many levels after the first still hold it."""
         found = np.searchsorted(lattice.levels_of(normal), spots @ np.array(normal), side="right")
         return np.asarray(found - 1)
@@ -370,9 +370,7 @@ def values_of(
         yield gained + lost if score.total else np.minimum(gained, lost)
 
 
-def _at_least(
-    cells: NDArray[np.int64], counts: NDArray[np.int64], shape: list[int]
-) -> NDArray[np.int64]:
+def _at_least(cells: Ints, counts: Ints, shape: list[int]) -> Ints:
     """How many lie in cells whose every coordinate is at least that of the entry."""
     # sums of counts below 2^53 are exact in doubles
     flat = np.bincount(cells, weights=counts, minlength=math.prod(shape)).astype(np.int64)

@@ -40,8 +40,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Ints
 from geometry.columns import NO_LINE
 from geometry.compiled_loops import inner, njit
 from geometry.counting import NEGATIVE, POSITIVE, count_piece, line_row
@@ -449,7 +449,7 @@ def recount(paper, tables, box, rows):
 
 
 @functools.lru_cache(maxsize=8)
-def first_boxes(lattice: HalfplaneLattice, size: int) -> NDArray[np.int64]:
+def first_boxes(lattice: HalfplaneLattice, size: int) -> Ints:
     """The starting boxes, shape (count, 16): every multiset of `size` sheets and rectangles.
 
     Together they hold every admitted piece; an unordered choice of edges stands for all its

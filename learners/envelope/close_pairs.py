@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.arrays import Flags, Ints
 from geometry.columns import LineTables
 from geometry.compiled_loops import inner, njit
 from geometry.grid_counts import GridCounts
@@ -83,13 +84,13 @@ class ClosePairs(NamedTuple):
 
     tables: LineTables
     crossed: NDArray[np.int32]
-    marked: NDArray[np.int64]
+    marked: Ints
     low: int
     step: int
     width: int
 
 
-def take_pairs(counts: GridCounts) -> tuple[GridCounts, NDArray[np.int64]]:
+def take_pairs(counts: GridCounts) -> tuple[GridCounts, Ints]:
     """The examples left, and pairs of a positive and a negative that lie close together.
 
     First in cells of 2 x 2 grid points, of what is left in cells of 4 x 4, and so on.
@@ -174,14 +175,12 @@ class _Cells:
         Positives and negatives of each cell.
     """
 
-    first: NDArray[np.int64]
-    number: NDArray[np.int64]
-    by_label: tuple[NDArray[np.int64], NDArray[np.int64]]
+    first: Ints
+    number: Ints
+    by_label: tuple[Ints, Ints]
 
     @classmethod
-    def of(
-        cls, cell: NDArray[np.int64], labels: NDArray[np.bool_], amounts: NDArray[np.int64]
-    ) -> _Cells:
+    def of(cls, cell: Ints, labels: Flags, amounts: Ints) -> _Cells:
         """From the number of each entry's cell, rising."""
         first = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
         number = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(cell))))
@@ -196,22 +195,18 @@ class _Cells:
         known = total >= _KNOWN
         return float(np.median(fewer[known] / total[known])) if known.any() else 0.0
 
-    def noise(self, most: float) -> NDArray[np.bool_]:
+    def noise(self, most: float) -> Flags:
         """Which entries lie in a cell whose rarer label has at most this share, shape (m,)."""
         fewer, total = np.minimum(*self.by_label), self.by_label[0] + self.by_label[1]
         return ((total >= _LEAST) & (fewer <= most * total))[self.number]
 
-    def both(
-        self, labels: NDArray[np.bool_], amounts: NDArray[np.int64]
-    ) -> list[NDArray[np.int64]]:
+    def both(self, labels: Flags, amounts: Ints) -> list[Ints]:
         """How many of each entry are in pairs: positives and negatives, the first of each cell."""
         by_label = [np.where(labels == label, amounts, 0) for label in (True, False)]
         return as_many_of_both(by_label, self.first, self.number)
 
 
-def as_many_of_both(
-    parts: Sequence[NDArray[np.int64]], first: NDArray[np.int64], group: NDArray[np.int64]
-) -> list[NDArray[np.int64]]:
+def as_many_of_both(parts: Sequence[Ints], first: Ints, group: Ints) -> list[Ints]:
     """Of two amounts (m,) as much of either as there is of both in a group, the first entries'.
 
     Groups lie in a row: `first` entry of each, and the `group` of each entry.
@@ -224,7 +219,7 @@ def as_many_of_both(
     ]
 
 
-def _interleaved(points: NDArray[np.int64]) -> NDArray[np.int64]:
+def _interleaved(points: Ints) -> Ints:
     """The bits of x and y in turns, shape (m,): points of a square of 2^k x 2^k are in a row."""
     code = np.zeros(len(points), dtype=np.int64)
     for bit in range(int(points.max(initial=0)).bit_length()):
@@ -234,10 +229,7 @@ def _interleaved(points: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def make_pairs(
-    lattice: HalfplaneLattice,
-    pairs: NDArray[np.int64],
-    tables: LineTables,
-    marked: NDArray[np.int64] = _NONE_MARKED,
+    lattice: HalfplaneLattice, pairs: Ints, tables: LineTables, marked: Ints = _NONE_MARKED
 ) -> ClosePairs:
     """Count pairs in the cells of the dual plane; `tables` are of the examples left."""
     width = _LEAST_WIDTH
@@ -258,7 +250,7 @@ def make_pairs(
     return ClosePairs(tables, crossed, marked, lattice.low, step, width)
 
 
-def only_marked(tables: LineTables, marked: NDArray[np.int64]) -> ClosePairs:
+def only_marked(tables: LineTables, marked: Ints) -> ClosePairs:
     """Points of both labels where nothing is left out; `tables` are never looked at."""
     return ClosePairs(tables, np.zeros((4, 0), dtype=np.int32), marked, 0, 1, 1)
 

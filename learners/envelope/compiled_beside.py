@@ -20,9 +20,9 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core import event
-from numpy.typing import NDArray
 
 from geometry import compiled_loops
+from geometry.arrays import Flags, Ints
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 
@@ -235,7 +235,7 @@ def tell_compiled(loop: str) -> None:
         print(loop, flush=True)
 
 
-def tiny_sample() -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def tiny_sample() -> tuple[Ints, Flags]:
     """Some examples of both labels."""
     xy = np.arange(GRID + 1)
     points = np.stack(np.meshgrid(xy, xy), axis=-1).reshape(-1, 2).astype(np.int64)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.arrays import Floats, Ints
 from geometry.columns import Counts
 from geometry.compiled_loops import borrowed, inner, njit
 from geometry.counting import count_piece, forget_lines
@@ -87,11 +88,11 @@ class Partition(NamedTuple):
     """
 
     boxes: Boxes
-    tree: NDArray[np.float64]
+    tree: Floats
     coarse: NDArray[np.int32]
-    tally: NDArray[np.int64]
-    clock: NDArray[np.float64]
-    factors: NDArray[np.float64]
+    tally: Ints
+    clock: Floats
+    factors: Floats
 
 
 def box_type(lattice: HalfplaneLattice, counts: Counts) -> type[np.signedinteger[Any]]:

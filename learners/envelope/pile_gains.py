@@ -17,8 +17,8 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Ints
 from geometry.compiled_loops import inner, njit
 from geometry.counting import coefficients
 from geometry.grid_counts import GridCounts, settle_conflicts
@@ -58,11 +58,11 @@ class Piles(NamedTuple):
         x of a line through the pile is at least, and need not be more than that.
     """
 
-    points: NDArray[np.int64]
-    begins: NDArray[np.int64]
-    corners: NDArray[np.int64]
-    least: NDArray[np.int64]
-    most: NDArray[np.int64]
+    points: Ints
+    begins: Ints
+    corners: Ints
+    least: Ints
+    most: Ints
 
 
 def find_piles(counts: GridCounts) -> tuple[Piles, GridCounts] | None:
@@ -99,7 +99,7 @@ def find_piles(counts: GridCounts) -> tuple[Piles, GridCounts] | None:
     return Piles(points, begins, corners, least.copy(), most.copy()), left
 
 
-def _linked(net: GridCounts, steps: int) -> tuple[NDArray[np.int64], ...]:
+def _linked(net: GridCounts, steps: int) -> tuple[Ints, ...]:
     """Points, pile after pile, their amounts, what of these is taken out, and where piles begin."""
     # loaded where there are piles: most runs have none
     from scipy.sparse import coo_array
@@ -117,7 +117,7 @@ def _linked(net: GridCounts, steps: int) -> tuple[NDArray[np.int64], ...]:
     return net.points[order], amounts, gained - lost, begins
 
 
-def _limits(points: NDArray[np.int64]) -> tuple[int, int]:
+def _limits(points: Ints) -> tuple[int, int]:
     """What x is at least of a line through a pile, and at most."""
     points = points[points[:, 2] != 0]
     if not len(points):
@@ -132,7 +132,7 @@ def _limits(points: NDArray[np.int64]) -> tuple[int, int]:
     return max(int(least), 0 if few else -(-runs // 3)), int(gains.max(initial=0))
 
 
-def _runs(points: NDArray[np.int64]) -> int:
+def _runs(points: Ints) -> int:
     """The most that a convex piece gains: points that follow each other in each column, or row."""
     totals = []
     for axis in (0, 1):
@@ -148,7 +148,7 @@ def _runs(points: NDArray[np.int64]) -> int:
     return min(totals)
 
 
-def parted(points: NDArray[np.int64]) -> NDArray[np.int64]:
+def parted(points: Ints) -> Ints:
     """The sets of at most 62 points that a line parts from the others, as words, each once.
 
     Every set is cut off in a general direction, which may be taken near one in which two points

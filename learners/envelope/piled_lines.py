@@ -21,8 +21,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Floats, Ints
 from geometry.columns import LineTables, count_columns, make_tables
 from geometry.compiled_loops import inner, njit
 from geometry.counting import NEGATIVE, POSITIVE, count_piece, forget_lines, line_row
@@ -67,8 +67,8 @@ class Lines(NamedTuple):
         halves' weights.
     """
 
-    nodes: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    nodes: Ints
+    weights: Floats
 
 
 def make_lines(lattice: HalfplaneLattice, piles: Piles, nats: float) -> tuple[Lines, int]:
@@ -160,9 +160,9 @@ class Sampler(NamedTuple):
     lines: Lines
     every: LineTables
     left: LineTables
-    boxes: NDArray[np.int64]
-    tree: NDArray[np.float64]
-    used: NDArray[np.int64]
+    boxes: Ints
+    tree: Floats
+    used: Ints
     most: int
     reference: int
 
@@ -320,7 +320,7 @@ def draw_from_piles(
     target: Target,
     source: RandomSource,
     watch: Watch | None,
-) -> tuple[int, NDArray[np.int64], Selected] | None:
+) -> tuple[int, Ints, Selected] | None:
     """A piece from the law of `target`, where most examples lie in piles; None where these weigh
     too much, or where no trial was accepted.
 

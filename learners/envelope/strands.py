@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.arrays import Ints
 from geometry.columns import Counts, LineTables, alike, column_shift, count_columns, make_tables
 from geometry.grid_counts import GridCounts, order_by_column, settle_conflicts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
@@ -86,7 +87,7 @@ class Strand:
     log_mass: float = math.inf
     full: bool = False
     accepted: int | None = None
-    theta: NDArray[np.int64] = field(default_factory=lambda: np.zeros(12, dtype=np.int64))
+    theta: Ints = field(default_factory=lambda: np.zeros(12, dtype=np.int64))
 
     @property
     def boxes_used(self) -> int:
@@ -206,9 +207,9 @@ class Examples:
 
     totals: tuple[Counts, Counts]
     ordinates: tuple[NDArray[np.int32], NDArray[np.int32]]
-    pairs: NDArray[np.int64]
+    pairs: Ints
     left: tuple[Counts, Counts]
-    shared: NDArray[np.int64]
+    shared: Ints
     n: int
 
     @classmethod
@@ -261,7 +262,7 @@ def start_strand(
     lattice: HalfplaneLattice,
     target: Target,
     examples: Examples,
-    boxes: NDArray[np.int64],
+    boxes: Ints,
     source: RandomSource,
     max_boxes: int,
     table_bytes: int,
@@ -312,9 +313,7 @@ def start_strand(
     return strand
 
 
-def piece_at(
-    lattice: HalfplaneLattice, packed: int, theta: NDArray[np.int64]
-) -> tuple[Halfplane, ...]:
+def piece_at(lattice: HalfplaneLattice, packed: int, theta: Ints) -> tuple[Halfplane, ...]:
     """The piece of packed sheets and dual points, its edges by sheet, u and v.
 
     theta, shape (12,): u and v of three edges; in the measure "paper" their readings, and then the

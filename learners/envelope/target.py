@@ -16,8 +16,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Flags, Ints
 from geometry.columns import column_shift
 from geometry.compiled_loops import inner
 from geometry.grid_counts import GridCounts
@@ -41,13 +41,13 @@ class Expected(NamedTuple):
     costs that differs; most : what all may cost together.
     """
 
-    points: NDArray[np.int64]
-    held: NDArray[np.bool_]
-    shares: NDArray[np.int64]
+    points: Ints
+    held: Flags
+    shares: Ints
     nats: float
     most: float
 
-    def cost(self, held: NDArray[np.bool_]) -> float:
+    def cost(self, held: Flags) -> float:
         """Nats of a piece that holds these of the points; it weighs e to minus that."""
         return nats_of(self, int(self.shares[held != self.held].sum()))
 
@@ -171,7 +171,7 @@ _WAYS = 64
 _MIX = 16
 
 
-def heavy_points(counts: GridCounts, eta: float, most: int) -> NDArray[np.int64]:
+def heavy_points(counts: GridCounts, eta: float, most: int) -> Ints:
     """The entries of the heaviest points' positives, the heaviest first; each one's negatives are
     the entry before.
 

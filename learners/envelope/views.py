@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.arrays import Floats, Ints
 from geometry.halfplane import HalfplaneLattice
 from learners.core.selection import HeavyBox, SheetDensities
 from learners.envelope.boxes import NO_SHEET, SHEETS, around, paper_box
@@ -57,9 +58,7 @@ def _heavy_box(lattice: HalfplaneLattice, box: list[int], share: float) -> Heavy
     )
 
 
-def _in_class(
-    lattice: HalfplaneLattice, rows: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _in_class(lattice: HalfplaneLattice, rows: Ints) -> tuple[Ints, Floats]:
     """Two rectangles of dual points for each of a box, and their shares of its lines.
 
     rows, shape (m, 5), and the first answer, shape (2 m, 5): sheet, u0, u1, v0, v1.
@@ -114,7 +113,7 @@ def edge_density(
     return tuple(found)
 
 
-def _representatives(partitions: Sequence[Partition]) -> tuple[Boxes, NDArray[np.float64]]:
+def _representatives(partitions: Sequence[Partition]) -> tuple[Boxes, Floats]:
     """Boxes, shape (m, 16), and their weights, which sum to 1 unless nothing has mass."""
     masses = []
     for partition in partitions:
@@ -138,7 +137,7 @@ def _representatives(partitions: Sequence[Partition]) -> tuple[Boxes, NDArray[np
     return np.concatenate(parts), weights
 
 
-def _covered(low: Boxes, high: Boxes, ends: NDArray[np.float64]) -> NDArray[np.float32]:
+def _covered(low: Boxes, high: Boxes, ends: Floats) -> NDArray[np.float32]:
     """Share of each interval low..high, shape (m,), in each pixel between ends: shape (m, r)."""
     width = np.maximum(high - low, 1)[:, None]
     below = np.clip((ends[None, :] - low[:, None]) / width, 0.0, 1.0)

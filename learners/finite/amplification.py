@@ -48,6 +48,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.arrays import Ints
 from geometry.coordinates import unmasked
 from learners.checked_values import check_open_unit
 from learners.core.sklearn_support import WithParameters, predict_as_came, share_right
@@ -227,7 +228,7 @@ class AmplifiedLearner(WithParameters):
         )
         return self
 
-    def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
+    def _zeros_and_ones(self, X: ArrayLike) -> Ints:
         self._require_fitted()
         # what a private learner predicts is a function of its release
         asked = type(self.learner)(**self.learner.get_params())

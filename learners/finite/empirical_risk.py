@@ -28,6 +28,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.arrays import Ints
 from geometry.coordinates import unmasked
 from learners.checked_values import check_count
 from learners.core.sklearn_support import WithParameters
@@ -69,7 +70,7 @@ class Choice:
 
 
 def choose_least(
-    sums: NDArray[np.int64],
+    sums: Ints,
     bound: int,
     epsilon: float,
     source: RandomSource,
@@ -99,9 +100,7 @@ def choose_least(
     raise ValueError(f"unknown mechanism {mechanism!r}: use 'exponential' or 'laplace'")
 
 
-def chosen(
-    learner: Any, sums: NDArray[np.int64], bound: int
-) -> tuple[Choice, tuple[tuple[str, Any], ...]]:
+def chosen(learner: Any, sums: Ints, bound: int) -> tuple[Choice, tuple[tuple[str, Any], ...]]:
     """What a learner's mechanism chooses, and that parameter; the least sum without privacy."""
     mechanism = getattr(learner, "mechanism", None)
     if mechanism is None:
@@ -170,7 +169,7 @@ class _LeastLoss(WithParameters):
         self.release_: ErmRelease = choice.release(self, parameters)
         return self
 
-    def _sum(self, X: NDArray[Any], y: NDArray[Any], bound: int) -> NDArray[np.int64]:
+    def _sum(self, X: NDArray[Any], y: NDArray[Any], bound: int) -> Ints:
         """Sums of whole losses over the sample, int64 of shape (hypotheses,)."""
         sums, at, rows = np.zeros(0, dtype=np.int64), 0, 1
         # a sample without examples is asked for its losses too: how many hypotheses there are
@@ -186,7 +185,7 @@ class _LeastLoss(WithParameters):
             rows = max(1, _BATCH // len(sums))
         return np.asarray(sums, dtype=np.int64)
 
-    def _whole(self, losses: ArrayLike, bound: int, at: int) -> NDArray[np.int64]:
+    def _whole(self, losses: ArrayLike, bound: int, at: int) -> Ints:
         """Losses of a batch as whole numbers 0..bound; `at` is its first row."""
         values = unmasked(losses)
         if values.ndim != 2 or values.shape[1] == 0 or values.dtype.kind not in "iufb":

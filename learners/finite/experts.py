@@ -33,8 +33,9 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from geometry.arrays import Floats, Ints
 from geometry.coordinates import unmasked
 from learners.checked_values import check_count, real, whole
 from learners.privacy.accounting import (
@@ -94,7 +95,7 @@ class MultiplicativeWeights:
         self.bound = check_count("bound", bound)
         self.cumulative = np.zeros(self.experts, dtype=np.int64)
 
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """Probability of each expert in the next round, float of shape (N,)."""
         ahead = (self.cumulative - self.cumulative.min()) / self.bound
         weights = np.exp(-self.rate * ahead)
@@ -111,7 +112,7 @@ class MultiplicativeWeights:
         self.cumulative = self.cumulative + check_losses(losses, self.experts, self.bound)
 
 
-def check_losses(losses: ArrayLike, experts: int, bound: int) -> NDArray[np.int64]:
+def check_losses(losses: ArrayLike, experts: int, bound: int) -> Ints:
     """Losses of one round, int64 of shape (N,).
 
     Raises

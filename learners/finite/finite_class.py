@@ -43,8 +43,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from geometry.arrays import Flags, Ints
 from geometry.coordinates import unmasked
 from learners.checked_values import check_count
 from learners.core.sklearn_support import WithParameters, predict_as_came, share_right
@@ -64,7 +65,7 @@ class MemorizedLabels:
     table: tuple[bool, ...]
     privacy: None = None
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+    def predict(self, X: ArrayLike) -> Ints:
         """Labels 0/1, shape (n,), of points 0..N-1, shape (n,)."""
         labels = np.array(self.table, dtype=np.int64)
         return np.asarray(labels[np.asarray(X, dtype=np.int64)])
@@ -117,7 +118,7 @@ class MemorizingLearner(WithParameters):
         self.release_ = MemorizedLabels(type(self).__name__, tuple(labels.tolist()))
         return self
 
-    def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
+    def _zeros_and_ones(self, X: ArrayLike) -> Ints:
         self._require_fitted()
         release: MemorizedLabels = self.release_
         return release.predict(X)
@@ -134,12 +135,10 @@ class ConceptClass(Protocol):
     def domain(self) -> int:
         """Number of points, N."""
 
-    def mistakes(
-        self, positives: NDArray[np.int64], negatives: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def mistakes(self, positives: Ints, negatives: Ints) -> Ints:
         """Mistakes of every concept, shape (size,), given the examples at each point."""
 
-    def predict(self, index: int, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def predict(self, index: int, points: Ints) -> Flags:
         """Labels of points by one concept."""
 
 
@@ -157,7 +156,7 @@ class FiniteClass(ConceptClass):
         If there is no concept or no point, or a label is neither 0 nor 1.
     """
 
-    concepts: NDArray[np.bool_]
+    concepts: Flags
 
     def __post_init__(self) -> None:
         matrix = as_class(self.concepts)
@@ -178,14 +177,12 @@ class FiniteClass(ConceptClass):
     def domain(self) -> int:
         return int(self.concepts.shape[1])
 
-    def mistakes(
-        self, positives: NDArray[np.int64], negatives: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def mistakes(self, positives: Ints, negatives: Ints) -> Ints:
         """Mistakes of every concept, int64 of shape (size,); O(size * domain)."""
         wrong = np.where(self.concepts, negatives, positives)
         return np.asarray(wrong.sum(axis=1, dtype=np.int64))
 
-    def predict(self, index: int, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def predict(self, index: int, points: Ints) -> Flags:
         return np.asarray(self.concepts[index, points])
 
 
@@ -217,15 +214,13 @@ class PointClass:
         """Number of concepts, |C|."""
         return self.domain + self.all_zero
 
-    def mistakes(
-        self, positives: NDArray[np.int64], negatives: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def mistakes(self, positives: Ints, negatives: Ints) -> Ints:
         """Mistakes of every concept: all positives elsewhere, and negatives on the point."""
         total = positives.sum()
         of_points = np.asarray(total - positives + negatives)
         return np.concatenate([[total], of_points]) if self.all_zero else of_points
 
-    def predict(self, index: int, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def predict(self, index: int, points: Ints) -> Flags:
         """Labels of points by one concept."""
         return np.asarray(points == index - self.all_zero)
 
@@ -269,9 +264,7 @@ class ThresholdClass(ConceptClass):
     def domain(self) -> int:
         return self.d + 1
 
-    def mistakes(
-        self, positives: NDArray[np.int64], negatives: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def mistakes(self, positives: Ints, negatives: Ints) -> Ints:
         """Mistakes of every concept: of x >= t positives below t and negatives from t on."""
         if self.rule == "x < t":
             # the same borders with the labels exchanged
@@ -279,11 +272,11 @@ class ThresholdClass(ConceptClass):
         moved = np.concatenate([[negatives.sum()], positives - negatives])
         return np.asarray(np.cumsum(moved, dtype=np.int64))
 
-    def predict(self, index: int, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def predict(self, index: int, points: Ints) -> Flags:
         return np.asarray((points >= index) == (self.rule == "x >= t"))
 
 
-def check_domain_points(X: ArrayLike, domain: int) -> NDArray[np.int64]:
+def check_domain_points(X: ArrayLike, domain: int) -> Ints:
     """Points of the domain, int of shape (n,) or (n, 1), as int64 of shape (n,).
 
     Raises ValueError if the shape is another, or a point is no whole number in 0..domain-1; the
@@ -304,9 +297,7 @@ def check_domain_points(X: ArrayLike, domain: int) -> NDArray[np.int64]:
     return points.astype(np.int64)
 
 
-def count_labels(
-    points: NDArray[np.int64], labels: NDArray[np.bool_], domain: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def count_labels(points: Ints, labels: Flags, domain: int) -> tuple[Ints, Ints]:
     """Positive and negative examples at each point, int64 of shape (domain,)."""
     positives = np.bincount(points[labels], minlength=domain)
     negatives = np.bincount(points[~labels], minlength=domain)
@@ -329,7 +320,7 @@ class _FiniteClass(WithParameters):
     positive: Any = None
     predict, score = predict_as_came, share_right
 
-    def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
+    def _zeros_and_ones(self, X: ArrayLike) -> Ints:
         self._require_fitted()
         points = check_domain_points(X, self.concepts.domain)
         return self.concepts.predict(self.release_.index, points).astype(np.int64)

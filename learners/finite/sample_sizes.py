@@ -52,8 +52,9 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from geometry.arrays import Flags
 from learners.checked_values import check_count, check_open_unit
 from learners.privacy.accounting import noise_scale
 
@@ -167,7 +168,7 @@ MOST_WORK = 1_000_000_000
 _EXACT = 1000
 
 
-def as_class(concepts: ArrayLike) -> NDArray[np.bool_]:
+def as_class(concepts: ArrayLike) -> Flags:
     """A class as a bool matrix (concepts, points).
 
     Raises
@@ -183,7 +184,7 @@ def as_class(concepts: ArrayLike) -> NDArray[np.bool_]:
     return matrix.astype(np.bool_, copy=False)
 
 
-def dichotomies(concepts: ArrayLike, points: Sequence[int] | None = None) -> NDArray[np.bool_]:
+def dichotomies(concepts: ArrayLike, points: Sequence[int] | None = None) -> Flags:
     """The distinct labellings of some points, in lexicographic order.
 
     Parameters

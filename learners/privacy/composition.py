@@ -48,8 +48,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from geometry.arrays import Floats
 from learners.privacy.accounting import (
     ARITHMETIC,
     GIVEN_UP,
@@ -63,7 +64,7 @@ from learners.privacy.accounting import (
 
 
 @lru_cache(maxsize=8)
-def right_answers(count: int, epsilon: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def right_answers(count: int, epsilon: float) -> tuple[Floats, Floats]:
     """Probability of each number 0..count of right bits, and what they show.
 
     Parameters
@@ -92,7 +93,7 @@ def right_answers(count: int, epsilon: float) -> tuple[NDArray[np.float64], NDAr
 _ROUNDING = 1e-14
 
 
-def selections_delta(eta: float, steps: int, epsilon: ArrayLike) -> NDArray[np.float64]:
+def selections_delta(eta: float, steps: int, epsilon: ArrayLike) -> Floats:
     """V_m at each epsilon: the least delta of m selections over all classes of pieces, for the
     sample of lower scores.
 
@@ -176,14 +177,14 @@ def _edge(
     return holds
 
 
-def _log_delta(eta: float, steps: int, x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _log_delta(eta: float, steps: int, x: Floats) -> Floats:
     """ln V_m(x)."""
     u = np.clip((steps * eta - x) / (steps + 1), 0.0, eta)
     formula = (steps + 1) * _log_complement(u) - steps * _log_complement(np.array(eta))
     return np.where(x < -eta, _log_complement(np.maximum(-x, 0.0)), formula)
 
 
-def _log_complement(u: NDArray[np.float64]) -> NDArray[np.float64]:
+def _log_complement(u: Floats) -> Floats:
     """ln(1 - exp(-u)) of u >= 0, to a relative 1e-15 or so."""
     with np.errstate(divide="ignore"):
         return np.where(u > 0.7, np.log1p(-np.exp(-u)), np.log(-np.expm1(-u)))

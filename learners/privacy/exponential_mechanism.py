@@ -41,6 +41,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.arrays import Floats, Ints
 from learners.checked_values import log_over
 from learners.privacy.randomness import RandomSource, below
 
@@ -168,7 +169,7 @@ def _positive(name: str, number: float | Fraction) -> Fraction:
     return Fraction(number)
 
 
-def _whole(name: str, numbers: ArrayLike) -> NDArray[np.int64]:
+def _whole(name: str, numbers: ArrayLike) -> Ints:
     """An int64 array of shape (N,), N >= 1."""
     array = np.asarray(numbers)
     if array.ndim != 1:
@@ -182,12 +183,7 @@ def _whole(name: str, numbers: ArrayLike) -> NDArray[np.int64]:
     return array.astype(np.int64, copy=False)
 
 
-def _draw(
-    source: RandomSource,
-    scores: NDArray[np.int64],
-    rate: Fraction,
-    counts: NDArray[np.int64] | None,
-) -> int:
+def _draw(source: RandomSource, scores: Ints, rate: Fraction, counts: Ints | None) -> int:
     """The draw; every entry of `counts` is at least 1."""
     # modulo 2^64 the difference is the true one, even where int64 would overflow
     gaps = scores.max().astype(np.uint64) - scores.astype(np.uint64)
@@ -200,10 +196,7 @@ def _draw(
 
 
 def _draw_gap(
-    source: RandomSource,
-    gaps: NDArray[np.uint64],
-    rate: Fraction,
-    counts: NDArray[np.int64] | None,
+    source: RandomSource, gaps: NDArray[np.uint64], rate: Fraction, counts: Ints | None
 ) -> int:
     """A gap g with probability proportional to (candidates of gap g) * exp(-rate g)."""
     total = len(gaps) if counts is None else int(counts.sum())
@@ -230,8 +223,8 @@ def _random_bits(source: RandomSource, count: int) -> int:
 
 
 def _count_gaps(
-    gaps: NDArray[np.uint64], counts: NDArray[np.int64] | None, reach: int
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    gaps: NDArray[np.uint64], counts: Ints | None, reach: int
+) -> tuple[NDArray[np.uint64], Ints]:
     """Gaps up to `reach` that occur, in increasing order, and how many candidates each has."""
     near = gaps <= np.uint64(min(reach, (1 << 64) - 1))
     if counts is None and reach <= 8 * len(gaps):
@@ -266,7 +259,7 @@ def _decide(uniform: int, bits: int, weighed: list[tuple[int, int, int]], tail: 
 
 
 def decide_in_doubles(
-    uniform: int, gaps: NDArray[np.uint64], number: NDArray[np.int64], rate: Fraction
+    uniform: int, gaps: NDArray[np.uint64], number: Ints, rate: Fraction
 ) -> int | None:
     """As :func:`_decide` for the first bits, in doubles, where these cannot err; else None.
 
@@ -285,7 +278,7 @@ def decide_in_doubles(
     return int(gaps[first])
 
 
-def _approximate_weights(gaps: NDArray[np.uint64], rate: Fraction) -> NDArray[np.float64]:
+def _approximate_weights(gaps: NDArray[np.uint64], rate: Fraction) -> Floats:
     """exp(-rate g), byte by byte of g."""
     weights = np.ones(len(gaps))
     for level in range((int(gaps[-1]).bit_length() + 7) // 8):
@@ -295,7 +288,7 @@ def _approximate_weights(gaps: NDArray[np.uint64], rate: Fraction) -> NDArray[np
 
 
 @lru_cache(maxsize=1 << 8)
-def _table(rate: Fraction, level: int) -> NDArray[np.float64]:
+def _table(rate: Fraction, level: int) -> Floats:
     """exp(-rate 256^level digit), shape (256,), correctly rounded but for the 40th digit."""
     context = Context(40, ROUND_HALF_EVEN, MIN_EMIN, MAX_EMAX)
     factor = rate * 256**level
@@ -304,7 +297,7 @@ def _table(rate: Fraction, level: int) -> NDArray[np.float64]:
 
 
 def _weights(
-    gaps: NDArray[np.uint64], number: NDArray[np.int64], rate: Fraction, precision: int
+    gaps: NDArray[np.uint64], number: Ints, rate: Fraction, precision: int
 ) -> list[tuple[int, int, int]]:
     """Each of increasing gaps, the first one 0, with bounds of its weight in units of 2^-precision.
 

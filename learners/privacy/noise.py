@@ -23,8 +23,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Flags, Ints
 from learners.privacy.randomness import RandomSource, below, bernoulli
 
 #: Noise of a larger scale is told in steps, for :func:`most_noise`.
@@ -34,7 +34,7 @@ _FINEST = 500
 _MOST_BITS, _SCALE_BITS = 62, 48
 
 
-def discrete_laplace_array(source: RandomSource, scale: Fraction, count: int) -> NDArray[np.int64]:
+def discrete_laplace_array(source: RandomSource, scale: Fraction, count: int) -> Ints:
     """Independent integers z with P(z) proportional to exp(-|z| / scale), int64 of shape (count,).
 
     Raises
@@ -63,7 +63,7 @@ def discrete_laplace_array(source: RandomSource, scale: Fraction, count: int) ->
     return noise
 
 
-def below_array(source: RandomSource, bound: int, count: int) -> NDArray[np.int64]:
+def below_array(source: RandomSource, bound: int, count: int) -> Ints:
     """Uniform integers in 0..bound-1, int64 of shape (count,), exact, by rejection."""
     if not 1 <= bound <= 1 << _MOST_BITS:
         raise ValueError(f"bound must lie in 1..2**{_MOST_BITS}, got {bound}")
@@ -82,7 +82,7 @@ def below_array(source: RandomSource, bound: int, count: int) -> NDArray[np.int6
     return numbers
 
 
-def exp_coins(source: RandomSource, u: NDArray[np.int64], s: int) -> NDArray[np.bool_]:
+def exp_coins(source: RandomSource, u: Ints, s: int) -> Flags:
     """True with probability exactly exp(-u / s), independently, for integers 0 <= u <= s.
 
     Algorithm 1: the parity of a run of coins of probability u / (s i), i = 1, 2, ...
@@ -98,7 +98,7 @@ def exp_coins(source: RandomSource, u: NDArray[np.int64], s: int) -> NDArray[np.
     return odd
 
 
-def geometric_array(source: RandomSource, count: int) -> NDArray[np.int64]:
+def geometric_array(source: RandomSource, count: int) -> Ints:
     """How often a coin of probability exp(-1) shows heads in a row, int64 of shape (count,)."""
     heads = np.zeros(count, dtype=np.int64)
     waiting = np.arange(count)
@@ -108,7 +108,7 @@ def geometric_array(source: RandomSource, count: int) -> NDArray[np.int64]:
     return heads
 
 
-def magnitudes(u: NDArray[np.int64], v: NDArray[np.int64], s: int, t: int) -> NDArray[np.int64]:
+def magnitudes(u: Ints, v: Ints, s: int, t: int) -> Ints:
     """(u + s v) // t, int64; u < s."""
     most = s * (int(v.max(initial=0)) + 1)
     if max(most, t).bit_length() <= _MOST_BITS:

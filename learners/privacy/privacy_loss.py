@@ -24,8 +24,9 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from geometry.arrays import Floats
 from learners.privacy.accounting import (
     APART,
     ARITHMETIC,
@@ -117,7 +118,7 @@ class LossLaw:
     kind: Literal["two points", "log-uniform"]
     size: float
 
-    def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
+    def cdf(self, x: ArrayLike) -> Floats:
         """P(L <= x)."""
         at, size = np.asarray(x, dtype=np.float64), self.size
         if self.kind == "two points":
@@ -127,7 +128,7 @@ class LossLaw:
         part = np.exp((inside - size) / 2) * np.expm1(-(inside + size) / 2)
         return np.asarray(part / math.expm1(-size), dtype=np.float64)
 
-    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64]:
+    def delta(self, epsilon: ArrayLike) -> Floats:
         """The least delta at each epsilon, of any sign: E[(1 - e^(epsilon - L))+]."""
         e, size = np.asarray(epsilon, dtype=np.float64), self.size
         below = -np.expm1(np.minimum(e, 0.0))

@@ -46,8 +46,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from geometry.arrays import Flags, Floats, Ints
 from learners.checked_values import check_count
 from learners.core.examples import check_examples, check_points
 from learners.core.sklearn_support import WithParameters, predict_as_came, share_right
@@ -75,14 +76,14 @@ class MajorityCells:
         cell = self._cell(points)
         lead = np.bincount(cell, 2.0 * labels - 1.0, minlength=self.cells**2)
         whole = bool(2 * np.count_nonzero(labels) > len(labels))
-        self.inside_: NDArray[np.bool_] = np.where(lead == 0, whole, lead > 0)
+        self.inside_: Flags = np.where(lead == 0, whole, lead > 0)
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+    def predict(self, X: ArrayLike) -> Ints:
         """Labels 0/1, int64 of shape (n,), of grid points, shape (n, 2)."""
         return self.inside_[self._cell(check_points(X, self.grid))].astype(np.int64)
 
-    def _cell(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _cell(self, points: Ints) -> Ints:
         at: Any = points * self.cells // (self.grid + 1)
         return np.asarray(at[:, 1] * self.cells + at[:, 0])
 
@@ -94,7 +95,7 @@ LARGEST_STEP = 8.0
 _RADIUS = np.sqrt(4 + 8 / 9)
 
 
-def lift(points: NDArray[np.int64], d: int) -> NDArray[np.float64]:
+def lift(points: Ints, d: int) -> Floats:
     """Lifted coordinates of grid points (n, 2), float of shape (n, 6), length at most 1."""
     u, v = (2.0 * points.T - d) / d
     lifted = np.stack([np.ones_like(u), u, v, u * u - 1 / 3, u * v, v * v - 1 / 3], axis=1)
@@ -169,23 +170,23 @@ class GradientDescentClassifier(WithParameters):
         return self
 
     @property
-    def weights_(self) -> NDArray[np.float64]:
+    def weights_(self) -> Floats:
         """Weights of the lifted coordinates, float64 of shape (6,)."""
         self._require_fitted()
         return np.array(self.release_.weights)
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_proba(self, X: ArrayLike) -> Floats:
         """Probabilities of labels 0 and 1, float of shape (n, 2)."""
         grid = self.validated().grid
         signed = lift(check_points(X, grid), grid) @ self.weights_
         positive = 1.0 / (1.0 + np.exp(-np.clip(signed, -700, 700)))
         return np.stack([1 - positive, positive], axis=1)
 
-    def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
+    def _zeros_and_ones(self, X: ArrayLike) -> Ints:
         return (self.predict_proba(X)[:, 1] > 0.5).astype(np.int64)
 
 
-def visits(order: Order, n: int, steps: int, coins: int) -> NDArray[np.int64]:
+def visits(order: Order, n: int, steps: int, coins: int) -> Ints:
     """Which of n examples each step looks at."""
     if order == "replacement":
         return below_array(SeededRandom(coins), n, steps)

@@ -29,6 +29,7 @@ from typing import Any, Generic, NoReturn, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.arrays import Flags, Ints
 from geometry.coordinates import unmasked
 from learners.checked_values import check_count
 from learners.core.sklearn_support import WithParameters
@@ -295,7 +296,7 @@ class StableQueryClassifier(ChunkClassifier[StableQueries], after={"chunks": ["c
             counts = private.models.votes(points, mapper)
         return answer_votes(private.queries, counts, private.models)
 
-    def answer(self, X: ArrayLike) -> NDArray[np.int64]:
+    def answer(self, X: ArrayLike) -> Ints:
         """Labels of public points, int64 of shape (m,); -1 where there is no answer (⊥).
 
         Parameters and errors as in :meth:`steps`; and ValueError if -1 is a class.
@@ -313,7 +314,7 @@ class StableQueryClassifier(ChunkClassifier[StableQueries], after={"chunks": ["c
 
 
 def answer_votes(
-    queries: StableQueries, counts: NDArray[np.int64], models: ChunkModels
+    queries: StableQueries, counts: Ints, models: ChunkModels
 ) -> Iterator[QueryRecord]:
     """Ask one query after the other, by votes (m, classes); a release's value is the class."""
     firsts, far = winners(counts).tolist(), distances(counts).tolist()
@@ -323,7 +324,7 @@ def answer_votes(
         yield QueryRecord(release, QueryDiagnostics(tuple(votes), labels[first], distance))
 
 
-def _refuse_labels(wrong: NDArray[np.bool_], labels: NDArray[Any], what: str) -> None:
+def _refuse_labels(wrong: Flags, labels: NDArray[Any], what: str) -> None:
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise ValueError(f"row {row}: label {labels[row]!r} is not {what}")

@@ -31,6 +31,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.arrays import Flags, Ints
 from geometry.coordinates import unmasked
 from learners.checked_values import check_count
 from learners.core.sklearn_support import WithParameters
@@ -168,11 +169,8 @@ class LabelPrivateLearner(WithParameters):
 
 
 def known_labels(
-    answers: Iterable[QueryRelease],
-    unanswered: Unanswered,
-    classes: NDArray[np.int64],
-    source: RandomSource,
-) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    answers: Iterable[QueryRelease], unanswered: Unanswered, classes: Ints, source: RandomSource
+) -> tuple[Flags, Ints]:
     """Which of m answers to learn from, bool (m,), and the labels of these: a coin's for a ⊥."""
     kept, labels = [], []
     for answer in answers:

@@ -71,6 +71,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.arrays import Floats, Ints
 from learners.checked_values import check_count, check_open_unit
 from learners.core.accuracy import Verdict, clopper_pearson, mean_bounds, verdict
 from learners.stability.sample_and_aggregate import fresh_copy, train_chunks, trained
@@ -78,7 +79,7 @@ from learners.stability.soft_labels import soft_predictions
 from learners.stability.stable_queries import SparseVectorBudget, difference_tail
 
 
-def agreement(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def agreement(counts: Ints) -> Floats:
     """Share of votes (m, classes) for the winner of each query, float of shape (m,)."""
     return np.asarray(counts.max(axis=1) / counts.sum(axis=1))
 
@@ -91,7 +92,7 @@ class Quality:
     strong: float
 
 
-def quality(predictions: NDArray[np.float64], truth: ArrayLike, alpha: float) -> Quality:
+def quality(predictions: Floats, truth: ArrayLike, alpha: float) -> Quality:
     """Nearness of models to a truth that is known.
 
     Parameters
@@ -135,7 +136,7 @@ def check_randomization(
     make: Callable[[int], Any],
     X: NDArray[Any],
     y: NDArray[Any],
-    chunk: NDArray[np.int64],
+    chunk: Ints,
     chunks: int,
     points: NDArray[Any],
     *,
@@ -171,7 +172,7 @@ def check_randomization(
     coins = iter(range(1, chunks + 1))
     classes = np.array([0, 1])
 
-    def drawn(base: Callable[[], Any]) -> NDArray[np.float64]:
+    def drawn(base: Callable[[], Any]) -> Floats:
         models = train_chunks(base, X, y, chunk, chunks, classes).models
         return soft_predictions(models, points)
 
@@ -271,7 +272,7 @@ class EndQuality:
 
 
 def end_quality(
-    predictions: NDArray[np.float64], alpha: float, beta: float, *, confidence: float = 0.999
+    predictions: Floats, alpha: float, beta: float, *, confidence: float = 0.999
 ) -> EndQuality:
     """Whether a learner has weak and strong quality at queries, by models of independent chunks.
 

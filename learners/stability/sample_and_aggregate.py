@@ -62,6 +62,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.arrays import Floats, Ints
 from geometry.coordinates import unmasked
 from learners.checked_values import check_count
 from learners.core.selection import Cancelled, SelectionProgress
@@ -111,10 +112,10 @@ class ChunkModels:
 
     models: tuple[Any, ...]
     classes: NDArray[Any]
-    sizes: NDArray[np.int64]
+    sizes: Ints
     failed: int
 
-    def votes(self, X: Any, mapper: Mapper = map) -> NDArray[np.int64]:
+    def votes(self, X: Any, mapper: Mapper = map) -> Ints:
         """Votes for each class at points X (m, ...), int64 (m, classes); rows sum to K."""
         counts = np.zeros((len(X), len(self.classes)), dtype=np.int64)
         rows = np.arange(len(X))
@@ -123,10 +124,10 @@ class ChunkModels:
         return counts
 
 
-def _vote(points: Any, classes: NDArray[Any], model: Any) -> NDArray[np.int64]:
+def _vote(points: Any, classes: NDArray[Any], model: Any) -> Ints:
     """Indices of the classes that a model predicts."""
 
-    def voted() -> NDArray[np.int64]:
+    def voted() -> Ints:
         predicted = one_each(model.predict(points), points)
         index = np.minimum(np.searchsorted(classes, predicted), len(classes) - 1)
         return np.where(classes[index] == predicted, index, 0)
@@ -197,7 +198,7 @@ def check_base(base: Any) -> None:
         )
 
 
-def check_classes(classes: ArrayLike) -> NDArray[np.int64]:
+def check_classes(classes: ArrayLike) -> Ints:
     """Public labels as int64, ascending, shape (classes,).
 
     Raises
@@ -230,13 +231,13 @@ def same_examples(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any
     return points, labels
 
 
-def assign_chunks(n: int, chunks: int, source: RandomSource) -> NDArray[np.int64]:
+def assign_chunks(n: int, chunks: int, source: RandomSource) -> Ints:
     """A chunk in 0..chunks-1 for each of n records, independent and uniform, int64 (n,)."""
     return below_array(source, chunks, n)
 
 
 def split_chunks(
-    X: NDArray[Any], y: NDArray[Any], chunk: NDArray[np.int64], chunks: int
+    X: NDArray[Any], y: NDArray[Any], chunk: Ints, chunks: int
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     """The records of every chunk, in the order of the sample."""
     order = np.argsort(chunk, kind="stable")
@@ -249,7 +250,7 @@ def train_chunks(
     base: Any,
     X: NDArray[Any],
     y: NDArray[Any],
-    chunk: NDArray[np.int64],
+    chunk: Ints,
     chunks: int,
     classes: NDArray[Any],
     *,
@@ -285,12 +286,12 @@ def train_chunks(
     return ChunkModels(tuple(models), classes, sizes, failures)
 
 
-def winners(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def winners(counts: Ints) -> Ints:
     """The class with most votes (m, classes), the first of equals, int64 of shape (m,)."""
     return np.asarray(np.argmax(counts, axis=1), dtype=np.int64)
 
 
-def distances(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def distances(counts: Ints) -> Ints:
     """Distance of each winner to instability, int64 (m,), at least 0, by votes (m, classes).
 
     Raises
@@ -337,8 +338,8 @@ class VoteView:
     """
 
     chunks: int
-    margins: NDArray[np.float64]
-    asked: NDArray[np.int64]
+    margins: Floats
+    asked: Ints
     answers: NDArray[np.int8]
     halts_left: int
     queries_left: int
@@ -351,7 +352,7 @@ class VoteProgress(SelectionProgress):
     votes: VoteView | None = None
 
 
-def places(d: int) -> NDArray[np.int64]:
+def places(d: int) -> Ints:
     """The grid points (PLACES^2, 2) at which margins are counted, nearest to a regular raster."""
     axis = np.rint(np.linspace(0, d, PLACES)).astype(np.int64)
     return np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -407,7 +408,7 @@ class NoisyVotes:
         self._source = source
         self.queries_left = budget.queries
 
-    def ask(self, votes: NDArray[np.int64]) -> int:
+    def ask(self, votes: Ints) -> int:
         """The index of a class, drawn by its votes, int64 of shape (classes,).
 
         Raises

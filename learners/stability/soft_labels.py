@@ -27,6 +27,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.arrays import Floats, Ints
 from learners.checked_values import check_count
 from learners.privacy.randomness import RandomSource
 from learners.stability.sample_and_aggregate import (
@@ -88,9 +89,7 @@ class SoftRecord:
     diagnostics: SoftDiagnostics
 
 
-def bin_counts(
-    predictions: NDArray[np.float64], width: float, bins: Bins
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def bin_counts(predictions: Floats, width: float, bins: Bins) -> tuple[Ints, Floats]:
     """Predictions in each bin, int64 (b,), and the bins' middles, float (b,).
 
     Plain bins begin at 0, shifted ones at -width/2; the last is as wide as the others and may reach
@@ -127,7 +126,7 @@ class SoftQueries:
         """Queries that may still be asked; public."""
         return self._most - self._asked
 
-    def ask(self, predictions: NDArray[np.float64], width: float) -> SoftRecord:
+    def ask(self, predictions: Floats, width: float) -> SoftRecord:
         """Answer one query, or not, by predictions of the chunks' models, float64 of shape (K,) in
         [0, 1], to the public width nu.
 
@@ -169,13 +168,13 @@ def plan_soft_queries(
     return plan_sparse_vector(epsilon, delta, queries=tests, halts=failures, **others)
 
 
-def soft_predictions(models: tuple[Any, ...], X: Any, mapper: Mapper = map) -> NDArray[np.float64]:
+def soft_predictions(models: tuple[Any, ...], X: Any, mapper: Mapper = map) -> Floats:
     """Predictions in [0, 1] of every model at every point, shape (K, m)."""
     found = list(mapper(partial(_softened, X), models))
     return np.array(found, dtype=np.float64).reshape(len(models), len(X))
 
 
-def _softened(points: Any, model: Any) -> NDArray[np.float64]:
+def _softened(points: Any, model: Any) -> Floats:
     def predicted() -> NDArray[Any]:
         if isinstance(model, ConstantModel) or not hasattr(model, "predict_proba"):
             return one_each(np.asarray(model.predict(points), dtype=np.float64), points)

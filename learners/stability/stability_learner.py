@@ -43,8 +43,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from geometry.arrays import Flags, Ints
 from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
@@ -95,7 +96,7 @@ Point = tuple[int, int]
 Cell = tuple[int, int, int, int]
 
 #: Labels points (m, 2), one after the other.
-Ask = Callable[[NDArray[np.int64]], Iterable[QueryRelease]]
+Ask = Callable[[Ints], Iterable[QueryRelease]]
 
 
 def label_points(
@@ -113,7 +114,7 @@ def label_points(
     return _refine(ask, d, most, source)
 
 
-def label_given(ask: Ask, points: NDArray[np.int64]) -> list[tuple[Point, QueryRelease]]:
+def label_given(ask: Ask, points: Ints) -> list[tuple[Point, QueryRelease]]:
     """Have points (m, 2) labelled, one after the other."""
     return [((x, y), answer) for (x, y), answer in zip(points.tolist(), ask(points), strict=True)]
 
@@ -319,7 +320,7 @@ class StabilityLearner(Estimator):
 
         return Run(budget.spent, begin)
 
-    def _counted(self, points: NDArray[np.int64], labels: NDArray[np.bool_]) -> GridCounts:
+    def _counted(self, points: Ints, labels: Flags) -> GridCounts:
         # each row has a coin: counts, which have another order, are voted on alike, not equally
         rows = np.ones(len(points), dtype=np.int64)
         return GridCounts(self.grid, points.copy(), labels.copy(), rows)
@@ -353,8 +354,8 @@ class StabilityLearner(Estimator):
 
     def _label(
         self,
-        voters: tuple[NDArray[np.int64], NDArray[np.bool_]],
-        given: NDArray[np.int64] | None,
+        voters: tuple[Ints, Flags],
+        given: Ints | None,
         base: Any,
         chunks: int,
         queries: StableQueries,
@@ -379,9 +380,9 @@ class StabilityLearner(Estimator):
             if watch is not None:
                 votes = models.votes(places(self.grid), mapper)
                 margins = ((votes[:, 1] - votes[:, 0]) / chunks).reshape(PLACES, PLACES)
-            asked: list[NDArray[np.int64]] = [np.empty((0, 2), dtype=np.int64)]
+            asked: list[Ints] = [np.empty((0, 2), dtype=np.int64)]
 
-            def ask(where: NDArray[np.int64]) -> list[QueryRelease]:
+            def ask(where: Ints) -> list[QueryRelease]:
                 votes = models.votes(where, mapper)
                 new = [record.release for record in answer_votes(queries, votes, models)]
                 released.extend(new)

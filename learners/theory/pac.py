@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from geometry.arrays import Flags, Ints
 from learners.checked_values import check_count, check_open_unit
 from learners.core.accuracy import clopper_pearson
 from learners.core.examples import check_labels
@@ -46,7 +47,7 @@ class LabelledDistribution:
         If the shape is another, a weight is negative, or all are 0.
     """
 
-    weights: NDArray[np.int64]
+    weights: Ints
 
     def __post_init__(self) -> None:
         weights = np.asarray(self.weights)
@@ -80,7 +81,7 @@ class LabelledDistribution:
         sides = np.where(truth, wrong, right), np.where(truth, right, wrong)
         return cls(np.column_stack(sides))
 
-    def sample(self, n: int, source: RandomSource) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def sample(self, n: int, source: RandomSource) -> tuple[Ints, Flags]:
         """n independent examples: points int64 (n,) and labels bool (n,)."""
         sums = np.cumsum(self.weights.ravel())
         found = np.searchsorted(sums, below_array(source, int(sums[-1]), n), side="right")

@@ -54,6 +54,7 @@ from numpy.typing import NDArray
 from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
+from geometry.arrays import Flags, Floats, Ints
 from geometry.polygons import orient_valid
 from geometry.tiling import Tile, TileIndex
 from learners.core.records import TileStep
@@ -134,7 +135,7 @@ def labels_beside(
     )
 
 
-def _sides(tile: Tile) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _sides(tile: Tile) -> Iterator[tuple[Ints, Ints]]:
     """Grid points of each side that is not the square's, and those next to them outside."""
     across, up = _places(tile.x0, tile.x1), _places(tile.y0, tile.y1)
     if tile.x0 > 0:
@@ -147,13 +148,13 @@ def _sides(tile: Tile) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         yield _points(across, tile.y1), _points(across, tile.y1 + 1)
 
 
-def _points(x: int | NDArray[np.int64], y: int | NDArray[np.int64]) -> NDArray[np.int64]:
+def _points(x: int | Ints, y: int | Ints) -> Ints:
     points = np.empty((max(np.size(x), np.size(y)), 2), dtype=np.int64)
     points[:, 0], points[:, 1] = x, y
     return points
 
 
-def _places(first: int, last: int) -> NDArray[np.int64]:
+def _places(first: int, last: int) -> Ints:
     """Up to MOST_PLACES of the numbers first..last, evenly."""
     length = last - first + 1
     count = min(length, MOST_PLACES)
@@ -175,7 +176,7 @@ _SHORTEST = 2.0
 _ROUNDING = 2.0**-40
 
 #: Areas u^2, in square grid units, at points, an array (n,) of shapely's.
-Squares = Callable[[NDArray[Any]], NDArray[np.float64]]
+Squares = Callable[[NDArray[Any]], Floats]
 
 
 def straightened(
@@ -255,10 +256,10 @@ def straightened(
     return orient_valid(shapely.simplify(orient_valid(found), _ROUNDING * d))
 
 
-def rings_of(shape: BaseGeometry) -> list[NDArray[np.float64]]:
+def rings_of(shape: BaseGeometry) -> list[Floats]:
     """Corners of the rings, the inside to their left.  Two that meet at a corner are one: where
     borders cross, two tiles that touch there are a strip more often than not."""
-    found: list[NDArray[np.float64]] = []
+    found: list[Floats] = []
     for ring in shapely.get_rings(shapely.get_parts(orient_valid(shape))):
         corners, apart = shapely.get_coordinates(ring)[:-1], []
         for other in found:
@@ -284,12 +285,7 @@ def price_of_a_side(chains: Sequence[Chain], d: int, unit: float) -> float:
     return max(0.0, even + min(max(-_MOST_ODDS, odds), _MOST_ODDS))
 
 
-def _parts(
-    corners: NDArray[np.float64],
-    drawn: NDArray[np.bool_],
-    fixed: NDArray[np.bool_],
-    squares: NDArray[np.float64],
-) -> list[Chain | NDArray[np.float64]]:
+def _parts(corners: Floats, drawn: Flags, fixed: Flags, squares: Floats) -> list[Chain | Floats]:
     """A ring as chains between stretches along the rim of the square, which stay; a ring that
     nowhere lies along it is one closed chain."""
     first = int(np.flatnonzero(fixed)[0]) if fixed.any() else 0
@@ -298,7 +294,7 @@ def _parts(
     squares = np.roll(squares, -first)
     if not fixed.any():
         return [Chain(closed, squares, np.flatnonzero(drawn), closed=True)]
-    found: list[Chain | NDArray[np.float64]] = []
+    found: list[Chain | Floats] = []
     begin = 0
     for end in (*np.flatnonzero(fixed).tolist(), len(corners)):
         if end > begin:

@@ -27,7 +27,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from geometry.arrays import Floats, Ints
 
 #: Most edges of a side: bounds the work.
 _MOST_EDGES = 40
@@ -46,8 +47,8 @@ class Side:
 
     first: int
     last: int
-    begin: NDArray[np.float64]
-    end: NDArray[np.float64]
+    begin: Floats
+    end: Floats
 
     @property
     def one(self) -> bool:
@@ -75,9 +76,9 @@ class Chain:
         Whether the last point is the first.
     """
 
-    points: NDArray[np.float64]
-    squares: NDArray[np.float64]
-    starts: NDArray[np.int64]
+    points: Floats
+    squares: Floats
+    starts: Ints
     closed: bool = False
 
     def divided(self, price: float) -> tuple[Chain, list[Side]]:
@@ -103,7 +104,7 @@ class Chain:
         squares = np.roll(self.squares, -first)
         return Chain(np.vstack([points, points[:1]]), squares, starts, closed=True)
 
-    def straight(self, price: float, most: float) -> NDArray[np.float64]:
+    def straight(self, price: float, most: float) -> Floats:
         """Its points with straight sides; if it is not closed, the first and the last stay."""
         chain, sides = self.divided(price)
         if not sides:
@@ -154,9 +155,7 @@ class Chain:
             after = side.first
         return sides[::-1]
 
-    def _lines(
-        self, first: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def _lines(self, first: int) -> tuple[Floats, Floats, Floats]:
         """The lines of edges first to first, first + 1, ...: both ends (r, 2) and the nats (r,)."""
         starts = self.starts[first : first + _MOST_EDGES]
         low, high = starts[0], starts[-1] + 1
@@ -183,9 +182,7 @@ class Chain:
             costs,
         )
 
-    def _joint(
-        self, one: Side | None, other: Side | None, most: float
-    ) -> list[NDArray[np.float64]]:
+    def _joint(self, one: Side | None, other: Side | None, most: float) -> list[Floats]:
         """The points from side to side where the stretches between were; no side is the end of the
         chain."""
         start = int(self.starts[one.last]) + 1 if one else 0
@@ -210,16 +207,14 @@ class Chain:
         return [*joint(np.array(path), np.array([*ends, *squares, *begins]), sides, most)]
 
 
-def nearest_lines(
-    begins: NDArray[np.float64], ends: NDArray[np.float64], weights: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def nearest_lines(begins: Floats, ends: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """For every number of edges the line nearest to the first of them: a point of it, and a unit
     vector the way that they go, both (r, 2).
 
     Distances are squared and meant along all of an edge, which has its weight (r,).
     """
 
-    def outer(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    def outer(vectors: Floats) -> Floats:
         return vectors[:, :, None] * vectors[:, None, :]
 
     totals = np.cumsum(weights)[:, None]
@@ -234,9 +229,7 @@ def nearest_lines(
     return middles, aheads
 
 
-def _area(
-    left: NDArray[np.float64], right: NDArray[np.float64], width: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _area(left: Floats, right: Floats, width: Floats) -> Floats:
     """Between a line and stretches with ends at these heights over it, so far apart along it."""
     high = np.abs(left) + np.abs(right)
     safe = np.where(high > 0, high, 1.0)
@@ -244,7 +237,7 @@ def _area(
     return np.abs(width) * np.where(left * right >= 0, high / 2, crossing)
 
 
-def _crossing(one: Side, other: Side) -> NDArray[np.float64] | None:
+def _crossing(one: Side, other: Side) -> Floats | None:
     """Where the lines of two sides cross, if no farther from their ends than half of either."""
     first, second = one.end - one.begin, other.end - other.begin
     turn = float(first[0] * second[1] - first[1] * second[0])
@@ -252,13 +245,13 @@ def _crossing(one: Side, other: Side) -> NDArray[np.float64] | None:
         return None
     gap = other.begin - one.end
     along = (gap[0] * second[1] - gap[1] * second[0]) / turn
-    meet: NDArray[np.float64] = one.end + along * first
+    meet: Floats = one.end + along * first
     if abs(along) * one.length >= one.length / 2:
         return None
     return meet if np.hypot(*(meet - other.begin)) < other.length / 2 else None
 
 
-def _beyond(end: NDArray[np.float64], other: NDArray[np.float64], old: NDArray[np.float64]) -> Any:
+def _beyond(end: Floats, other: Floats, old: Floats) -> Any:
     """The end of a line whose other end is `other`, drawn out: it may end before the rim of the
     square, on which the drawn edges end at `old`, and what is beyond the rim is cut off."""
     length = float(np.hypot(*(end - other)))
@@ -291,9 +284,7 @@ _MOST_STOPS = 8
 _MOST_PASSED = 60
 
 
-def joint(
-    path: NDArray[np.float64], squares: NDArray[np.float64], sides: tuple[bool, bool], most: float
-) -> NDArray[np.float64]:
+def joint(path: Floats, squares: Floats, sides: tuple[bool, bool], most: float) -> Floats:
     """The corners of the path that weighs least.
 
     Parameters
@@ -322,9 +313,9 @@ def joint(
     after = _angle(path[-1] - path[-2]) if sides[1] else None
 
     # least[i][k]: up to point i + 1 + k, if the last piece begins at point i
-    least: list[NDArray[np.float64]] = []
-    angles: list[NDArray[np.float64]] = []
-    came: list[NDArray[np.int64]] = []
+    least: list[Floats] = []
+    angles: list[Floats] = []
+    came: list[Ints] = []
     for i in range(last):
         ahead = points[i : i + _MOST_PASSED + 2]
         costs, turned = pieces_between(ahead, squares[stretch[i : i + len(ahead) - 1]], most)
@@ -359,9 +350,7 @@ def joint(
     return points[_corners(visited[::-1], stretch, sides)]
 
 
-def stops_along(
-    path: NDArray[np.float64], squares: NDArray[np.float64], sides: tuple[bool, bool]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def stops_along(path: Floats, squares: Floats, sides: tuple[bool, bool]) -> tuple[Floats, Ints]:
     """Corners that are tried, (n + 1, 2), and on which stretch each of them but the last begins."""
     found, stretch = [], []
     for i, square in enumerate(squares):
@@ -383,9 +372,7 @@ def stops_along(
     return np.vstack([*found, path[-1:]]), np.array(stretch)
 
 
-def pieces_between(
-    ahead: NDArray[np.float64], squares: NDArray[np.float64], most: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def pieces_between(ahead: Floats, squares: Floats, most: float) -> tuple[Floats, Floats]:
     """What straight pieces from the first of these points to each of the others weigh, without the
     turns, and their angles; the first of them lies on the old path."""
     vectors = ahead[1:] - ahead[0]
@@ -409,7 +396,7 @@ def pieces_between(
     return costs, np.arctan2(vectors[:, 1], vectors[:, 0])
 
 
-def _area_above(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+def _area_above(left: Floats, right: Floats) -> Floats:
     """Over a line of length 1, under a stretch with ends at these heights over it."""
     high, low = np.maximum(left, right), np.minimum(left, right)
     fall = np.where(high > low, high - low, 1.0)
@@ -417,16 +404,16 @@ def _area_above(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArra
     return np.where(low >= 0, (left + right) / 2, crossing)
 
 
-def _angle(vector: NDArray[np.float64]) -> float:
+def _angle(vector: Floats) -> float:
     return float(np.arctan2(vector[1], vector[0]))
 
 
-def _turns(one: NDArray[np.float64] | float, other: NDArray[np.float64]) -> NDArray[np.float64]:
+def _turns(one: Floats | float, other: Floats) -> Floats:
     """How far it is from one angle to the other, in radians."""
     return np.abs((other - one + np.pi) % (2 * np.pi) - np.pi)
 
 
-def _corners(visited: list[int], stretch: NDArray[np.int64], sides: tuple[bool, bool]) -> list[int]:
+def _corners(visited: list[int], stretch: Ints, sides: tuple[bool, bool]) -> list[int]:
     """Those of the visited points that are no stops on a stretch of the old path."""
     last = visited[-1]
 

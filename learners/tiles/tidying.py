@@ -45,6 +45,7 @@ from numpy.typing import NDArray
 from shapely.geometry import LineString, MultiPolygon, Point, Polygon
 from shapely.geometry.base import BaseGeometry
 
+from geometry.arrays import Flags, Floats, Ints
 from geometry.halfplane import area
 from geometry.polygons import Outline, clip_to_box, units
 from geometry.tiling import Tile
@@ -151,8 +152,8 @@ def _tidied(steps: Sequence[TileStep], unit: float, scale: Fraction | None) -> T
         squares = nat_squares([step.count or 0 for step in steps], shapely.area(zones), unit, scale)
     tree = shapely.STRtree(zones)
 
-    def squares_at(points: NDArray[Any]) -> NDArray[np.float64]:
-        nearest: NDArray[np.float64] = squares[tree.nearest(points)]
+    def squares_at(points: NDArray[Any]) -> Floats:
+        nearest: Floats = squares[tree.nearest(points)]
         return nearest
 
     of_faces = squares_at(shapely.point_on_surface(faces.figures))
@@ -199,9 +200,7 @@ def without_specks(shape: BaseGeometry, grain: float) -> BaseGeometry:
     return kept[0] if len(kept) == 1 else MultiPolygon(kept)
 
 
-def nat_squares(
-    counts: Sequence[int], areas: NDArray[np.float64], unit: float, scale: Fraction
-) -> NDArray[np.float64]:
+def nat_squares(counts: Sequence[int], areas: Floats, unit: float, scale: Fraction) -> Floats:
     """u^2 in every tile, in square grid units, by noisy counts.
 
     What counts differ from an even spread is shrunk to the part of its variance that noise and
@@ -225,7 +224,7 @@ def nat_squares(
     seen = float(np.mean(excess**2))
     share = max(0.0, 1 - chance / seen) if seen else 0.0
     density = np.maximum((even + share * excess) / even, 1 / _SPARSEST)
-    found: NDArray[np.float64] = unit**2 / density
+    found: Floats = unit**2 / density
     return found
 
 
@@ -237,9 +236,7 @@ def _lines(steps: Sequence[TileStep], zones: NDArray[Any], d: int) -> Iterator[B
     shrunk = shapely.buffer(zones, -near, join_style="mitre")
     tree = shapely.STRtree(zones)
 
-    def beyond(
-        end: NDArray[np.float64], away: NDArray[np.float64], own: int
-    ) -> Iterator[BaseGeometry]:
+    def beyond(end: Floats, away: Floats, own: int) -> Iterator[BaseGeometry]:
         """An edge drawn out from its end on the border of its zone through the next zone."""
         if Point(end).distance(zones[own].boundary) > near:
             return
@@ -269,7 +266,7 @@ def _lines(steps: Sequence[TileStep], zones: NDArray[Any], d: int) -> Iterator[B
 
 
 def _drawn_edges(
-    corners: NDArray[np.float64], zone: BaseGeometry, shrunk: BaseGeometry
+    corners: Floats, zone: BaseGeometry, shrunk: BaseGeometry
 ) -> Iterator[BaseGeometry]:
     """The parts of a figure's edges that lie inside a zone, not on its border."""
     for first, second in itertools.pairwise(corners):
@@ -280,12 +277,7 @@ def _drawn_edges(
                     yield part
 
 
-def least_cut(
-    labels: NDArray[np.bool_],
-    weights: NDArray[np.float64],
-    pairs: NDArray[np.int64],
-    lengths: NDArray[np.float64],
-) -> NDArray[np.bool_]:
+def least_cut(labels: Flags, weights: Floats, pairs: Ints, lengths: Floats) -> Flags:
     """Labels with the least sum of weights of those changed and lengths between unequal ones.
 
     Parameters
@@ -319,12 +311,8 @@ def least_cut(
 
 
 def without_large(
-    labels: NDArray[np.bool_],
-    changed: NDArray[np.bool_],
-    weights: NDArray[np.float64],
-    pairs: NDArray[np.int64],
-    most: float,
-) -> NDArray[np.bool_]:
+    labels: Flags, changed: Flags, weights: Floats, pairs: Ints, most: float
+) -> Flags:
     """The changed labels, but the old ones where connected changes one way weigh more than most."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
@@ -352,13 +340,13 @@ class Faces:
     """
 
     figures: NDArray[Any]
-    pairs: NDArray[np.int64]
-    lengths: NDArray[np.float64]
+    pairs: Ints
+    lengths: Floats
 
-    def inside(self, shape: BaseGeometry) -> NDArray[np.bool_]:
+    def inside(self, shape: BaseGeometry) -> Flags:
         """Which faces lie inside a shape, whose boundary is among the lines, by a point of each."""
         shapely.prepare(shape)
-        found: NDArray[np.bool_] = shapely.contains(shape, shapely.point_on_surface(self.figures))
+        found: Flags = shapely.contains(shape, shapely.point_on_surface(self.figures))
         return found
 
 
@@ -378,7 +366,7 @@ def cut_faces(lines: Iterable[BaseGeometry], grain: float) -> Faces:
     return Faces(figures, *_shared(figures, grain))
 
 
-def _shared(figures: NDArray[Any], grain: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _shared(figures: NDArray[Any], grain: float) -> tuple[Ints, Floats]:
     """Pairs of faces, and the lengths of what they share."""
     rings, owner = shapely.get_rings(figures, return_index=True)
     corners, ring = shapely.get_coordinates(rings, return_index=True)

@@ -32,8 +32,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Flags, Ints
 from geometry.grid_counts import GridCounts
 from geometry.tiling import rows_by_number, tile_square
 from learners.core.selection import SelectionProgress, Watch
@@ -281,7 +281,7 @@ def _scored(counts: GridCounts, count: int) -> tuple[GridCounts, float]:
     return (counts if share == 1 else counts.where(kept_of(counts.points, share))), share
 
 
-def kept_of(points: NDArray[np.int64], share: float) -> NDArray[np.bool_]:
+def kept_of(points: Ints, share: float) -> Flags:
     """Which grid points (m, 2) belong to a scattered share of the grid: SplitMix64 of each."""
     mixed = points[:, 0].astype(np.uint64) << np.uint64(32) | points[:, 1].astype(np.uint64)
     mixed += np.uint64(0x9E3779B97F4A7C15)
@@ -297,7 +297,7 @@ def fewest_mistakes(
     edges: int,
     edge: int,
     watch: Watch | None = None,
-) -> NDArray[np.int64]:
+) -> Ints:
     """S(m) for every number m of tiles a side, shape (len(numbers),).
 
     Parameters
@@ -338,7 +338,7 @@ _Task = tuple[int, int, GridCounts]
 
 
 def _tasks(
-    counts: GridCounts, numbers: tuple[int, ...], edge: int, scores: NDArray[np.int64]
+    counts: GridCounts, numbers: tuple[int, ...], edge: int, scores: Ints
 ) -> Iterator[_Task]:
     """The tiles in which an edge may save mistakes; those of the others are added to the scores."""
     for number, per_side in enumerate(numbers):
@@ -361,7 +361,7 @@ def _tasks(
             yield number, -(-width // grain), replace(own, points=points)
 
 
-def scaled(points: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], int]:
+def scaled(points: Ints, width: int) -> tuple[Ints, int]:
     """Grid points of a tile, counted from its corner, in the frame of its square; and its side.
 
     Parameters

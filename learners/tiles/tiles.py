@@ -41,8 +41,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Flags, Ints
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import EdgeZone, Tile, TileIndex, chessboard, tile_square
@@ -206,7 +206,7 @@ def noisy_count(n: int, scale: Fraction, source: RandomSource) -> int:
 
 
 def noisy_tile_counts(
-    counts: GridCounts, groups: Sequence[NDArray[np.int64]], scale: Fraction, source: RandomSource
+    counts: GridCounts, groups: Sequence[Ints], scale: Fraction, source: RandomSource
 ) -> tuple[int, ...]:
     """The numbers of examples of all tiles, each with integer Laplace noise of that scale.
 
@@ -326,12 +326,12 @@ def tile_steps(
     counts: GridCounts,
     *,
     tiles: Sequence[Tile | EdgeZone],
-    groups: Sequence[NDArray[np.int64]],
+    groups: Sequence[Ints],
     selection: Callable[[Tile | EdgeZone], ConceptSelection],
     eta: float,
     source: RandomSource,
     watch: Watch | None,
-    before: NDArray[np.bool_] | None = None,
+    before: Flags | None = None,
     first: int = 1,
     agreeing: Agreeing | None = None,
     largest_speck: Fraction = Fraction(0),
@@ -373,7 +373,7 @@ def tile_steps(
     released: dict[int, TileStep] = {}
     progress = None if watch is None else _TileProgress(watch, first)
 
-    def begin(tile: Tile | EdgeZone, rows: NDArray[np.int64]) -> _TileDraw:
+    def begin(tile: Tile | EdgeZone, rows: Ints) -> _TileDraw:
         held, sampler, expected = counts.where(rows), selection(tile), NOTHING
         own = GridCounts(
             sampler.lattice.d, tile.to_own_frame(held.points), held.labels, held.amounts
@@ -432,7 +432,7 @@ class _TileDraw:
     """A tile, the entries that it holds, and the draw of its piece, which has begun."""
 
     tile: Tile | EdgeZone
-    rows: NDArray[np.int64]
+    rows: Ints
     held: GridCounts
     draw: ConceptDraw | DrawByChance
 
@@ -445,7 +445,7 @@ class _TileDraw:
 
 
 #: Entries of a tile, what is drawn in it, how, and the seconds that it took; its tables are let go.
-_Drawn = tuple[NDArray[np.int64], GridCounts, TileStep, Selected, float]
+_Drawn = tuple[Ints, GridCounts, TileStep, Selected, float]
 
 
 class _TileProgress:
