@@ -314,8 +314,7 @@ class GridMap:
 
     def own_to_grid_float(self, own: Floats) -> Floats:
         """Coordinates of the bounds' own system, (n, 2), to real grid coordinates."""
-        out: Floats = (own - np.array(self.bounds.low)) * (self.d / np.array(self.bounds.size))
-        return out
+        return np.asarray((own - np.array(self.bounds.low)) * (self.d / np.array(self.bounds.size)))
 
 
 @dataclass(frozen=True, slots=True)

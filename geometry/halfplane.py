@@ -260,8 +260,7 @@ class Halfplane:
         """
         a, b, c = self.coefficients
         xy = np.asarray(points, dtype=np.int64)
-        inside: Flags = a * xy[:, 0] + b * xy[:, 1] >= c
-        return inside
+        return np.asarray(a * xy[:, 0] + b * xy[:, 1] >= c)
 
 
 #: Integers (a, b, c) of a closed side a*u + b*v >= c.

@@ -157,8 +157,7 @@ def _not_parallel(one: Floats, other: Floats) -> Flags:
     """Which edges are surely not parallel."""
     (wide, tall), (across, up) = (one[:, 2:] - one[:, :2]).T, (other[:, 2:] - other[:, :2]).T
     a, b = wide * up, tall * across
-    sure: Flags = np.abs(a - b) > _ERROR * (np.abs(a) + np.abs(b))
-    return sure
+    return np.asarray(np.abs(a - b) > _ERROR * (np.abs(a) + np.abs(b)))
 
 
 #: Whether it goes down, or to the right; how far across and up; and the number of its ring.
@@ -230,5 +229,4 @@ def edges_of(shapes: Sequence[BaseGeometry]) -> Floats:
     """Edges, shape (n, 4), of all rings of polygons and multipolygons."""
     ends, ring = shapely.get_coordinates(shapely.get_rings(shapes), return_index=True)
     same = ring[1:] == ring[:-1]
-    edges: Floats = np.hstack([ends[:-1], ends[1:]])[same]
-    return edges
+    return np.asarray(np.hstack([ends[:-1], ends[1:]])[same])

@@ -72,8 +72,7 @@ class Tile:
 
     def to_own_frame(self, points: Ints) -> Ints:
         """Grid points (n, 2) counted from its corner (x0, y0)."""
-        moved: Ints = points - np.array((self.x0, self.y0), dtype=np.int64)
-        return moved
+        return np.asarray(points - np.array((self.x0, self.y0), dtype=np.int64))
 
     @property
     def edges(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from geometry.halfplane import Halfplane, HalfplaneLattice
-from learners.core.selection import Cancelled, HeavyBox, Selected, SelectionProgress, Watch
+from learners.core.selection import Cancelled, Selected, SelectionProgress, Watch
 from learners.envelope import core
 from learners.envelope.boxes import SHEETS
 from learners.envelope.partition import (
@@ -149,7 +149,7 @@ def run_race(
         # what is handed out must not keep the partition in memory
         partitions = [strand.partition for strand in strands]
         boxes = heaviest_boxes(partitions, lattice, _FINAL_BOXES)
-        progress = replace(progress, heaviest=_remember(boxes))
+        progress = replace(progress, heaviest=lambda count: boxes[:count])
     return Selected(_drawn_piece(strands[winner], lattice), progress, _details(strands)), winner
 
 
@@ -214,10 +214,6 @@ def _progress(strands: list[Strand], log_measure: float) -> SelectionProgress:
     return SelectionProgress(
         trials=tally[TRIALS], boxes=tally[BOXES], log_mass=log_mass - log_measure
     )
-
-
-def _remember(boxes: tuple[HeavyBox, ...]) -> Callable[[int], tuple[HeavyBox, ...]]:
-    return lambda count: boxes[:count]
 
 
 def _tally(strands: list[Strand]) -> list[int]:

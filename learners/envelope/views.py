@@ -141,5 +141,4 @@ def _covered(low: Boxes, high: Boxes, ends: Floats) -> NDArray[np.float32]:
     """Share of each interval low..high, shape (m,), in each pixel between ends: shape (m, r)."""
     width = np.maximum(high - low, 1)[:, None]
     below = np.clip((ends[None, :] - low[:, None]) / width, 0.0, 1.0)
-    covered: NDArray[np.float32] = np.diff(below.astype(np.float32), axis=1)
-    return covered
+    return np.asarray(np.diff(below.astype(np.float32), axis=1))

@@ -153,8 +153,7 @@ def _tidied(steps: Sequence[TileStep], unit: float, scale: Fraction | None) -> T
     tree = shapely.STRtree(zones)
 
     def squares_at(points: NDArray[Any]) -> Floats:
-        nearest: Floats = squares[tree.nearest(points)]
-        return nearest
+        return np.asarray(squares[tree.nearest(points)])
 
     of_faces = squares_at(shapely.point_on_surface(faces.figures))
     weights = shapely.area(faces.figures) / of_faces
@@ -224,8 +223,7 @@ def nat_squares(counts: Sequence[int], areas: Floats, unit: float, scale: Fracti
     seen = float(np.mean(excess**2))
     share = max(0.0, 1 - chance / seen) if seen else 0.0
     density = np.maximum((even + share * excess) / even, 1 / _SPARSEST)
-    found: Floats = unit**2 / density
-    return found
+    return np.asarray(unit**2 / density)
 
 
 def _lines(steps: Sequence[TileStep], zones: NDArray[Any], d: int) -> Iterator[BaseGeometry]:
@@ -346,8 +344,7 @@ class Faces:
     def inside(self, shape: BaseGeometry) -> Flags:
         """Which faces lie inside a shape, whose boundary is among the lines, by a point of each."""
         shapely.prepare(shape)
-        found: Flags = shapely.contains(shape, shapely.point_on_surface(self.figures))
-        return found
+        return np.asarray(shapely.contains(shape, shapely.point_on_surface(self.figures)))
 
 
 def cut_faces(lines: Iterable[BaseGeometry], grain: float) -> Faces:
