@@ -23,6 +23,7 @@ import shapely
 from hypothesis import given, settings, strategies as st
 from programs import program
 from shapely.geometry import Polygon, box
+from terminal import fails
 
 from geodp import Bounds, BoundsError, GeoJSONError, InputError
 from geodp_app.cli import main
@@ -481,11 +482,7 @@ def test_what_cannot_be_written_ends_with_one_line_and_no_file(ending, tmp_path,
 def _refuses(
     command: list[Any], folder: Path, there: set[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = main([*map(str, command), *(["--quiet"] if command[0] != "evaluate" else [])])
-    outcome = capsys.readouterr().err
-    assert code == 2, command
-    assert outcome.startswith("geodp: ")
-    assert len(outcome.splitlines()) == 1, (command, outcome)
+    fails(capsys, *command, *(["--quiet"] if command[0] != "evaluate" else []))
     assert {each.name for each in folder.iterdir()} == there, command
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
-from terminal import printed
+from terminal import fails, printed
 
 import geodp
 from geodp_app.cli import main
@@ -261,13 +261,9 @@ def test_what_can_be_seen_before_costs_nothing(tmp_path, given, mistake, monkeyp
     frame.to_file("layers.gpkg", layer="layers")
     before = held(tmp_path)
     assert main(["ledger", "a.ledger", "--new"]) == 0
-    capsys.readouterr()
     given_options, said = BEFORE[mistake]
     options = [*BOX, "--ledger", "a.ledger", *given_options.split()]
-    assert main(["learn", "points.csv", *options]) == 2
-    outcome = capsys.readouterr().err
-    assert outcome.count("\n") == 1
-    assert said in outcome
+    assert said in fails(capsys, "learn", "points.csv", *options)
     assert entered(tmp_path / "a.ledger", capsys) == []
     after = held(tmp_path)
     del after["a.ledger"]
@@ -282,8 +278,8 @@ def test_a_missing_library_costs_nothing(tmp_path, given, library, ending, monke
     ledger = tmp_path / "a.ledger"
     assert main(["ledger", str(ledger), "--new"]) == 0
     monkeypatch.setitem(sys.modules, library, None)
-    assert main(learn(given, tmp_path / f"a{ending}", "--ledger", ledger)) == 2
-    assert "pip install 'geodp[geo]'" in capsys.readouterr().err
+    refused = fails(capsys, *learn(given, tmp_path / f"a{ending}", "--ledger", ledger))
+    assert "pip install 'geodp[geo]'" in refused
     monkeypatch.undo()
     assert entered(ledger, capsys) == []
 

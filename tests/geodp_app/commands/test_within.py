@@ -9,7 +9,7 @@ import pytest
 import shapely
 import shapely.geometry
 from known_targets import square_geojson
-from terminal import geodp
+from terminal import fails, geodp
 
 from geodp import Bounds, GridMap
 from geodp_app.files.learned_file import read_learned
@@ -87,9 +87,7 @@ def test_examples_on_a_grid_that_lies_nowhere_take_a_map_in_grid_units(tmp_path,
     assert placed.symmetric_difference(expected).area < 1e-6
     # nobody knows where on the globe the square is
     out.unlink()
-    capsys.readouterr()
-    assert geodp(*argv, write("d.geojson", square_geojson(8, 24))) == 2
-    outcome = capsys.readouterr().err
+    outcome = fails(capsys, *argv, write("d.geojson", square_geojson(8, 24)))
     assert outcome.startswith(
         "geodp: d.geojson: is in degrees, and where the grid lies is not known"
     )
@@ -183,12 +181,8 @@ def test_a_map_that_cannot_be_used_is_refused_before_anything_is_learned(
     monkeypatch.setattr("geodp_app.commands.learn.fit_learner", refuse)
     points = folder / "p.csv"
     argv = [points, "-o", out] if verb == "learn" else [clipped, points]
-    assert geodp(verb, *argv, "--within", mask) == 2
-    said = capsys.readouterr()
-    assert message in said.err
-    assert said.err.startswith("geodp: ")
-    assert said.err.count("\n") == 1
-    assert (said.out, sorted(tmp_path.iterdir())) == ("", [mask])
+    assert message in fails(capsys, verb, *argv, "--within", mask)
+    assert sorted(tmp_path.iterdir()) == [mask]
 
 
 def test_a_map_that_is_not_there_and_one_that_would_be_overwritten(folder, tmp_path, capsys):

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
+from terminal import fails, geodp
 
 from geodp import Bounds, Frame, InputError, LearnedShape, save
-from geodp_app.cli import main
 from geodp_app.files import gdal_layers
 from geodp_app.files.points import PointOptions, read_points
 from geodp_app.files.points_out import points_files
@@ -114,15 +114,11 @@ def test_the_command_ends_with_one_line(tmp_path, capsys, release, ending):
     save(LearnedShape(release, FRAME), learned)
     points.write_text("lon,lat\n" + "14.5,43.5\n" * 100)
     output = tmp_path / f"a{ending}"
-    predict = ["predict", str(learned), str(points), "--bounds", "13,42,20,47", "-o", str(output)]
-    predict.append("--overwrite")
-    assert main(predict) == 0
+    predict = ["predict", learned, points, "--bounds", "13,42,20,47", "-o", output, "--overwrite"]
+    assert geodp(*predict) == 0
     before = held(tmp_path)
-    capsys.readouterr()
     with files_of_at_most(output.stat().st_size - 1):
-        assert main(predict) == 2
-    outcome = capsys.readouterr().err
-    assert outcome.count("\n") == 1
+        outcome = fails(capsys, *predict)
     assert outcome.startswith(f"geodp: {output}: cannot be written: ")
     assert "make room there" in outcome
     assert held(tmp_path) == before

@@ -23,10 +23,10 @@ import pytest
 import shapely
 from counted import Cells, cells
 from pyproj import Transformer
+from terminal import fails
 
 import geodp
 from geodp import Bounds, Frame, InputError
-from geodp_app.cli import main
 from geodp_app.files.import_file import guess_columns
 from geodp_app.files.import_rows import Meaning, as_zero_or_one, check_rows, read_rows
 from geodp_app.files.points import PointOptions, in_system, open_import, read_points
@@ -334,10 +334,7 @@ def test_no_road_reads_what_another_refuses(tmp_path, kind, case, capsys):
         if road not in (by_window, by_python):  # one asks, the other calls options parameters
             assert reason in str(caught.value)
     out = tmp_path / "l.geojson"
-    assert main(["learn", str(path), "--bounds=-100,30,-90,40", "-o", str(out)]) == 2
-    outcome = capsys.readouterr().err
-    assert reason in outcome
-    assert outcome.count("\n") == 1
+    assert reason in fails(capsys, "learn", path, "--bounds=-100,30,-90,40", "-o", out)
     assert not out.exists()
 
 

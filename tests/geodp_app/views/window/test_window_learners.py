@@ -10,6 +10,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
+from terminal import fails
 from window_driver import (
     LEFT,
     NONE,
@@ -52,12 +53,6 @@ def used_in(place: Where, entries: Iterable[Entry] = CATALOGUE) -> list[str]:
     return [entry.id or entry.name for entry in entries if place in entry.where]
 
 
-def refused(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
-    """What a command says that comes to nothing."""
-    assert main(list(argv)) == 2
-    return capsys.readouterr().err
-
-
 @pytest.mark.parametrize("entry", LEARNERS, ids=lambda entry: entry.id)
 def test_the_command_line_takes_the_learners_that_it_is_said_to_take(entry, capsys, tmp_path):
     missing, out = str(tmp_path / "no.csv"), str(tmp_path / "a.geojson")
@@ -67,7 +62,7 @@ def test_the_command_line_takes_the_learners_that_it_is_said_to_take(entry, caps
         ("learn", ("learn", missing, "--grid", "8", "--learner", entry.id, "-o", out)),
         ("compare", ("compare", missing, "--grid", "8", *k, "--learners", entry.id)),
     ):
-        outcome = refused(capsys, *argv)
+        outcome = fails(capsys, *argv)
         if f"geodp {verb}" in entry.where:
             assert "no.csv" in outcome, outcome
         else:
@@ -76,7 +71,7 @@ def test_the_command_line_takes_the_learners_that_it_is_said_to_take(entry, caps
         assert main(["plan", "--learner", entry.id, "--grid", "512", "--n", "1000"]) == 0
         assert capsys.readouterr().out
     else:
-        outcome = refused(capsys, "plan", "--learner", entry.id)
+        outcome = fails(capsys, "plan", "--learner", entry.id)
         assert any(words in outcome for words in unknown), outcome
 
 
