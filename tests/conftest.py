@@ -40,10 +40,11 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_configure() -> None:
     """What is waited for comes on a busy machine, too: pytest-qt's own waits give up after 5 s."""
+    from patience import HANGS
     from pytestqt.qtbot import QtBot
 
     for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitExposed):
-        wait.__kwdefaults__["timeout"] = 240_000  # only what hangs takes so long
+        wait.__kwdefaults__["timeout"] = round(1000 * HANGS)
 
 
 def pytest_collection_finish() -> None:

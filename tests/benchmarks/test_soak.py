@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import ModuleType
 
 import pytest
+from patience import HANGS
 from programs import FOLDER, program
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
@@ -17,19 +18,21 @@ def soak(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return program("soak", monkeypatch)
 
 
-@pytest.mark.parametrize("operations", [24, pytest.param(60, marks=pytest.mark.slow)])
+def ran(name: str, *argv: object) -> str:
+    """What a program shows that runs in a process of its own, and ends well."""
+    done = subprocess.run(
+        [sys.executable, str(FOLDER / name), *map(str, argv)],
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen"}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("operations", [12, pytest.param(60, marks=pytest.mark.slow)])
 def test_operations_leave_no_handles(operations: int) -> None:
     """In a process of its own: what it counts is not mixed with what other tests leave behind."""
-    command = [sys.executable, str(FOLDER / "soak.py"), "--operations", str(operations)]
-    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
-    done = subprocess.run(
-        [*command, "--most-mib", "100", "--seed", "2"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    argv = ["--operations", operations, "--most-mib", 100, "--seed", 2, "--patience", HANGS]
+    ran("soak.py", *argv)
 
 
 def test_growth_is_noticed(soak: ModuleType) -> None:
@@ -61,12 +64,5 @@ def test_an_early_end_says_why(soak, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_two_windows_and_a_command_keep_one_budget() -> None:
-    done = subprocess.run(
-        [sys.executable, str(FOLDER / "together.py"), "--rounds", "2"],
-        env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "4 runs entered, 4 released, 4 seen; epsilon 0.5 of 0.5" in done.stdout
+    shown = ran("together.py", "--rounds", 2)
+    assert "4 runs entered, 4 released, 4 seen; epsilon 0.5 of 0.5" in shown

@@ -4,11 +4,9 @@ import threading
 from collections.abc import Callable, Iterator
 
 import pytest
+from patience import HANGS
 
 from learners.tiles.thread_map import thread_map
-
-#: Seconds after which a test that hangs fails.
-PATIENCE = 60.0
 
 
 def test_outcomes_come_in_the_order_of_the_tasks() -> None:
@@ -23,7 +21,7 @@ def test_tasks_after_a_long_one_are_done_meanwhile() -> None:
 
     def work(task: int, stopped: Callable[[], bool]) -> bool:
         if task == 0:
-            return last.wait(PATIENCE)
+            return last.wait(HANGS)
         if task == 20:
             last.set()
         return True
@@ -40,7 +38,7 @@ def test_no_more_than_two_are_under_way() -> None:
         with lock:
             under_way += 1
             most = max(most, under_way)
-        met.wait(PATIENCE)  # two are
+        met.wait(HANGS)  # two are
         with lock:
             under_way -= 1
 
@@ -55,7 +53,7 @@ def test_short_tasks_are_done_by_who_asks_and_come_in_order() -> None:
         if task == 7:
             done.set()
         if task % 4 == 0:
-            assert done.wait(PATIENCE)  # short ones after it are done meanwhile
+            assert done.wait(HANGS)  # short ones after it are done meanwhile
         return task, threading.current_thread() is here
 
     outcomes = list(thread_map(work, range(8), short=lambda task: task % 4 > 0))
@@ -85,7 +83,7 @@ def test_an_error_comes_out_and_the_rest_is_told_to_stop() -> None:
 
     def work(task: int, stopped: Callable[[], bool]) -> None:
         if task == 0:
-            assert begun.wait(PATIENCE)
+            assert begun.wait(HANGS)
             raise ValueError("no piece")
         begun.set()
         while not stopped():
@@ -103,10 +101,10 @@ def test_whoever_drops_it_half_way_waits_for_nobody() -> None:
 
     def work(task: int, stopped: Callable[[], bool]) -> None:
         if task == 0:
-            assert begun.wait(PATIENCE)
+            assert begun.wait(HANGS)
             return
         begun.set()
-        held.wait(PATIENCE)
+        held.wait(HANGS)
         if stopped():
             text.set()
 
@@ -115,4 +113,4 @@ def test_whoever_drops_it_half_way_waits_for_nobody() -> None:
     outcomes.close()
     assert not text.is_set()
     held.set()
-    assert text.wait(PATIENCE)
+    assert text.wait(HANGS)

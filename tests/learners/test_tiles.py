@@ -14,6 +14,7 @@ import pytest
 import shapely
 from grids import disc
 from numpy.typing import NDArray
+from patience import HANGS
 from shapely.geometry import MultiPoint, Polygon
 
 from geometry.halfplane import HalfplaneLattice
@@ -249,7 +250,7 @@ def test_a_process_forked_after_a_run_can_learn_too() -> None:
     _learns(40)
     child = multiprocessing.get_context("fork").Process(target=_learns, args=(40,))
     child.start()
-    child.join(60)
+    child.join(HANGS)
     hangs = child.is_alive()
     child.kill()
     assert not hangs

@@ -1,10 +1,7 @@
 """What a run controller says, with jobs and questions for it."""
 
-from collections.abc import Callable
-
 import numpy as np
 from jobs import GRID, job
-from pytestqt.qtbot import QtBot
 
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.protocol import Job, ShadeQuestion
@@ -31,15 +28,6 @@ class Recorder:
 
     def all(self, name: str) -> list[object]:
         return [what for said, what in self.said if said == name]
-
-
-#: Only what hangs takes so long: a process that is started and prepared while others compute
-#: takes minutes.
-HANGS = 240.0
-
-
-def until(qtbot: QtBot, condition: Callable[[], bool], seconds: float = HANGS) -> None:
-    qtbot.waitUntil(condition, timeout=round(1000 * seconds))
 
 
 def hopeless(n: int = 20_000) -> Job:

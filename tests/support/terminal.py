@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import HANGS
 
 from geodp_app.cli import main
 
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-def interrupted(
-    argv: Sequence[object], *, shows: bytes, after: float = 0.0, within: float = 240.0
-) -> tuple[int, bytes]:
+def interrupted(argv: Sequence[object], *, shows: bytes, after: float = 0.0) -> tuple[int, bytes]:
     """Run geodp and press Ctrl+C.
 
     Parameters
@@ -29,8 +28,8 @@ def interrupted(
         Its arguments.
     shows : bytes
         What the terminal must show before.
-    after, within : float
-        Seconds from there to Ctrl+C, and from there to the end.
+    after : float
+        Seconds from there to Ctrl+C.
 
     Returns
     -------
@@ -56,7 +55,7 @@ def interrupted(
             shown += os.read(ours, 1000)
         time.sleep(after)
         process.send_signal(signal.SIGINT)
-        status = process.wait(timeout=within)
+        status = process.wait(HANGS)
         shown += os.read(ours, 10_000)
     finally:
         process.kill()

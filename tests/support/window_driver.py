@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
+from patience import HANGS
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QStandardPaths, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QPainterPath
 from PySide6.QtTest import QTest
@@ -39,8 +40,7 @@ from geodp_app.views.window.main_window import MainWindow
 #: Grid of the drawings: a pixel is less than a grid step, so a click hits its point.
 GRID = 256
 
-#: Milliseconds: only what hangs takes so long, on a machine that is busy with other work, too.
-PATIENCE = 240_000
+PATIENCE = round(1000 * HANGS)  # milliseconds
 
 LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
@@ -296,11 +296,6 @@ def drop(window: MainWindow, path: Path) -> None:
     under, copy = window.plane.viewport(), Qt.DropAction.CopyAction
     QApplication.sendEvent(under, QDragEnterEvent(QPoint(9, 9), copy, data, LEFT, NONE))
     QApplication.sendEvent(under, QDropEvent(QPointF(9, 9), copy, data, LEFT, NONE))
-
-
-def wait(qtbot: QtBot, done: Callable[[], bool]) -> None:
-    """Until something is true."""
-    qtbot.waitUntil(done)
 
 
 def finish_run(qtbot: QtBot, window: MainWindow) -> None:

@@ -54,7 +54,6 @@ def started(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         env={**os.environ, "DISPLAY": "", "WAYLAND_DISPLAY": ""},
         capture_output=True,
         text=True,
-        timeout=300,
         check=False,
     )
 

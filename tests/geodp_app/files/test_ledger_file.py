@@ -229,7 +229,7 @@ def test_two_processes_lose_no_update(book: Ledger) -> None:
     for process in processes:  # both wait for this
         process.stdin.write(b"\n")
         process.stdin.close()
-    assert [process.wait(120) for process in processes] == [0, 0]
+    assert [process.wait() for process in processes] == [0, 0]
     assert numbers(book) == list(range(1, 124))
 
 

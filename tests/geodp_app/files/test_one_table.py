@@ -229,7 +229,7 @@ def test_a_pipe_is_read_whole_and_once(tmp_path, form, monkeypatch):
         writer = threading.Thread(target=lambda: pipe.write_bytes(data))
         writer.start()
         assert road(pipe) == RIGHT
-        writer.join(60)
+        writer.join()
     out, into = os.pipe()
     with open(out, "rb") as read, open(into, "wb") as write:
         writer = threading.Thread(target=lambda: (write.write(data), write.close()))

@@ -267,7 +267,7 @@ def child(folder: Path, how_often: str) -> subprocess.Popen[str]:
 
 def kill(process: subprocess.Popen[str]) -> None:
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=120)
+    process.communicate()
 
 
 def work(name: str = "mine") -> Work:
@@ -275,7 +275,7 @@ def work(name: str = "mine") -> Work:
 
 
 def test_a_killed_window_leaves_what_it_saved_and_a_living_one_is_left_alone(tmp_path):
-    process = child(tmp_path, "once")
+    begun, process = time.time(), child(tmp_path, "once")
     try:
         assert recoverable(tmp_path) == []
     finally:
@@ -284,7 +284,7 @@ def test_a_killed_window_leaves_what_it_saved_and_a_living_one_is_left_alone(tmp
     work, run = load_session(found.path)
     assert (work.name, len(work.examples.labels), run) == ("from the child", 20_000, None)
     assert found.original == Path("/somewhere/field.geodp")
-    assert abs(found.saved - time.time()) < 60
+    assert begun - 2 < found.saved < time.time() + 2  # some disks count in seconds
     day = time.strftime("%Y-%m-%d", time.localtime(found.saved))
     assert found.text.startswith(f"field.geodp, kept on {day} at ")
     discard(found.path)

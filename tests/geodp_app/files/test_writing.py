@@ -147,7 +147,7 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
     reader.start()
     atomic_write(pipe, "through")
-    reader.join(60)
+    reader.join()
     assert got == [b"through"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 

@@ -201,7 +201,7 @@ def found(folder: Path) -> dict[str, Any]:
     own = {name: value for name, value in os.environ.items() if name.startswith("NUMBA")}
     done = subprocess.run(
         [PYTHON, ROOT / "tests" / "support" / "qgis_jobs.py", folder / "plugins"],
-        input=json.dumps(list(jobs.values())), capture_output=True, text=True, timeout=280,
+        input=json.dumps(list(jobs.values())), capture_output=True, text=True,
         check=False, cwd=folder,
         env=own | {
             "PATH": f"{folder / 'bin'}:/usr/bin:/bin", "HOME": os.environ.get("HOME", str(folder)),
@@ -348,7 +348,7 @@ def test_the_command_of_qgis_lists_the_algorithms(folder: Path) -> None:
     (profile / "QGIS").mkdir()
     (profile / "QGIS/QGIS3.ini").write_text("[PythonPlugins]\ngeodp_qgis=true\n")
     done = subprocess.run(
-        [command, "list"], capture_output=True, text=True, timeout=120, check=False,
+        [command, "list"], capture_output=True, text=True, check=False,
         env={"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "HOME": str(home),
              "QT_QPA_PLATFORM": "offscreen", "LANG": "C.UTF-8"},
     )  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from pytestqt.qtbot import QtBot
-from recorded_runs import Recorder, until
+from recorded_runs import Recorder
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def recorder(_one: Recorder, qtbot: QtBot) -> Recorder:
     """A controller without a run, its process ready."""
     _one.controller.reset()
     _one.controller.set_delay(0)
-    until(qtbot, lambda: _one.controller.state == "ready")
+    qtbot.waitUntil(lambda: _one.controller.state == "ready")
     qtbot.wait(200)  # what a run before this one may still send
     _one.said.clear()
     return _one

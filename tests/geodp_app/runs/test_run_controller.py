@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from jobs import GRID, job
 from own_clock import heartbeat
+from patience import HANGS
 from pytestqt.qtbot import QtBot
-from recorded_runs import HANGS, Recorder, hopeless, question, until
+from recorded_runs import Recorder, hopeless, question
 
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.protocol import ReportQuestion, ShadedSheet, ShareQuestion
@@ -30,10 +31,10 @@ def test_a_run_by_steps_then_to_its_end(recorder: Recorder, qtbot: QtBot) -> Non
     qtbot.wait(100)
     assert recorder.all("stepped") == []
     c.step()
-    until(qtbot, lambda: len(recorder.all("stepped")) == 1)
+    qtbot.waitUntil(lambda: len(recorder.all("stepped")) == 1)
     assert c.state == "paused"
     c.run()
-    until(qtbot, lambda: c.state == "finished")
+    qtbot.waitUntil(lambda: c.state == "finished")
     assert recorder.states == ["paused", "selecting", "paused", "selecting", "finished"]
     model = make_learner(work.settings, GRID)
     expected = list(model.steps(work.points, work.labels))
@@ -52,15 +53,15 @@ def test_a_slow_run_waits_between_steps_and_pauses_there(recorder: Recorder, qtb
     c.set_delay(30)
     c.start(job())
     c.run()
-    until(qtbot, lambda: c.state == "waiting")
+    qtbot.waitUntil(lambda: c.state == "waiting")
     assert len(recorder.all("stepped")) == 1
     c.pause()
     assert c.state == "paused"
     c.run()
-    until(qtbot, lambda: c.state == "waiting")
+    qtbot.waitUntil(lambda: c.state == "waiting")
     # a shorter delay holds at once
     c.set_delay(0.05)
-    until(qtbot, lambda: c.state == "finished")
+    qtbot.waitUntil(lambda: c.state == "finished")
 
 
 def test_a_process_that_stops_when_asked_is_kept(recorder, qtbot, monkeypatch):
@@ -69,46 +70,46 @@ def test_a_process_that_stops_when_asked_is_kept(recorder, qtbot, monkeypatch):
     monkeypatch.setattr(c._patience, "start", lambda: None)
     c.start(hopeless())
     c.run()
-    until(qtbot, lambda: len(recorder.all("progressed")) >= 2)
+    qtbot.waitUntil(lambda: len(recorder.all("progressed")) >= 2)
     pid = c.pid
     c.cancel()
-    until(qtbot, lambda: recorder.all("stopped") == [None])
-    until(qtbot, lambda: c.state == "ready")
+    qtbot.waitUntil(lambda: recorder.all("stopped") == [None])
+    qtbot.waitUntil(lambda: c.state == "ready")
     assert c.pid == pid
     outcome = len(recorder.said)
     qtbot.wait(150)
     assert len(recorder.said) == outcome
     c.start(job())
     c.run()
-    until(qtbot, lambda: c.state == "finished")
+    qtbot.waitUntil(lambda: c.state == "finished")
 
 
 def test_wrong_settings_fail_the_run_with_the_reason(recorder: Recorder, qtbot: QtBot) -> None:
     c = recorder.controller
     c.start(job(epsilon=-1.0))
     c.run()
-    until(qtbot, lambda: c.state == "failed")
+    qtbot.waitUntil(lambda: c.state == "failed")
     assert recorder.all("failed") == ["The run failed: epsilon must be a positive number, got -1.0"]
     c.start(job())
     c.step()
-    until(qtbot, lambda: bool(recorder.all("stepped")))
+    qtbot.waitUntil(lambda: bool(recorder.all("stepped")))
 
 
 def test_only_the_newest_question_waits_and_is_answered_when_there_is_time(recorder, qtbot):
     c = recorder.controller
     c.start(hopeless())
     c.step()
-    until(qtbot, lambda: bool(recorder.all("progressed")))
+    qtbot.waitUntil(lambda: bool(recorder.all("progressed")))
     tags = [c.ask(question()) for _ in range(3)]
     assert len(set(tags)) == 3
     qtbot.wait(150)
     assert recorder.all("answered") == []
     # a cancelled run takes its questions along
     c.cancel()
-    until(qtbot, lambda: c.state == "ready")
+    qtbot.waitUntil(lambda: c.state == "ready")
     tags = [c.ask(question()) for _ in range(3)]
     # the first was sent at once, the second was replaced before it could be
-    until(qtbot, lambda: len(recorder.all("answered")) == 2)
+    qtbot.waitUntil(lambda: len(recorder.all("answered")) == 2)
     qtbot.wait(150)
     assert [reply.tag for reply in recorder.all("answered")][-1] == tags[2]  # type: ignore
     assert tags[1] not in [reply.tag for reply in recorder.all("answered")]  # type: ignore
@@ -123,7 +124,7 @@ def test_questions_of_three_kinds_wait_beside_each_other(recorder: Recorder, qtb
     report = ReportQuestion(shaded, chosen, (3, 4), True, False, shaded.score)
     share = ShareQuestion(shaded, (chosen,))
     asked = [c.ask(report), c.ask(shaded), c.ask(report), c.ask(share)]
-    until(qtbot, lambda: len(recorder.all("answered")) >= 3)
+    qtbot.waitUntil(lambda: len(recorder.all("answered")) >= 3)
     qtbot.wait(50)
     outcome = {reply.tag: reply.answer for reply in recorder.all("answered")}  # type: ignore
     assert sorted(outcome) == asked[1:]
@@ -136,15 +137,15 @@ def test_a_question_gives_way_to_a_step_and_is_asked_again(recorder, qtbot):
     c = recorder.controller
     c.start(job())
     c.step()
-    until(qtbot, lambda: len(recorder.all("stepped")) == 1)
+    qtbot.waitUntil(lambda: len(recorder.all("stepped")) == 1)
     rng = np.random.default_rng(0)
     lines = replace(question(), points=rng.integers(0, GRID + 1, (60, 2)), labels=np.ones(60, bool))
     tag = c.ask(lines)
     c.step()
     assert c.state == "selecting"
-    until(qtbot, lambda: bool(recorder.all("answered")))
+    qtbot.waitUntil(lambda: bool(recorder.all("answered")))
     assert [reply.tag for reply in recorder.all("answered")] == [tag]  # type: ignore[attr-defined]
-    until(qtbot, lambda: len(recorder.all("stepped")) == 2)
+    qtbot.waitUntil(lambda: len(recorder.all("stepped")) == 2)
 
 
 # the process at its other end: replaced when it must be, gone with its window, and never what the
@@ -165,14 +166,14 @@ def test_a_process_that_does_not_stop_is_replaced(recorder: Recorder, qtbot: QtB
     c = recorder.controller
     c.start(hopeless())
     c.run()
-    until(qtbot, lambda: bool(recorder.all("progressed")))
+    qtbot.waitUntil(lambda: bool(recorder.all("progressed")))
     old = c.pid
     assert old is not None
     os.kill(old, signal.SIGSTOP)
     c.cancel()  # it waits for no answer: there will be none
-    until(qtbot, lambda: recorder.all("stopped") == [None])
+    qtbot.waitUntil(lambda: recorder.all("stopped") == [None])
     assert c.state == "preparing"
-    until(qtbot, lambda: c.state == "ready")
+    qtbot.waitUntil(lambda: c.state == "ready")
     assert c.pid != old
     assert_gone(old)
     assert recorder.all("failed") == []
@@ -183,16 +184,16 @@ def test_a_process_that_dies_loses_its_run_and_is_replaced(recorder, qtbot):
     c = recorder.controller
     c.start(hopeless())
     c.run()
-    until(qtbot, lambda: bool(recorder.all("progressed")))
+    qtbot.waitUntil(lambda: bool(recorder.all("progressed")))
     assert c.pid is not None
     os.kill(c.pid, signal.SIGTERM)
-    until(qtbot, lambda: bool(recorder.all("failed")))
+    qtbot.waitUntil(lambda: bool(recorder.all("failed")))
     (message,) = recorder.all("failed")
     assert "the run is lost; nothing was released" in str(message)
-    until(qtbot, lambda: c.state == "failed")
+    qtbot.waitUntil(lambda: c.state == "failed")
     c.start(job())
     c.run()
-    until(qtbot, lambda: c.state == "finished")
+    qtbot.waitUntil(lambda: c.state == "finished")
 
 
 def test_the_window_never_freezes_while_a_process_prepares_and_runs(qtbot, recorder):
@@ -207,7 +208,7 @@ def test_the_window_never_freezes_while_a_process_prepares_and_runs(qtbot, recor
             other.start(hopeless(100_000))
             other.run()
             assert other.state == "preparing"
-            until(qtbot, lambda: len(progressed) >= 10 or bool(stepped))
+            qtbot.waitUntil(lambda: len(progressed) >= 10 or bool(stepped))
         finally:
             other.close()
     assert_alive(gaps)
@@ -219,10 +220,10 @@ def test_a_million_examples_are_sent_without_a_pause(recorder: Recorder, qtbot: 
         qtbot.wait(50)
         c.start(work)
         c.run()
-        until(qtbot, lambda: bool(recorder.all("progressed")))
+        qtbot.waitUntil(lambda: bool(recorder.all("progressed")))
         qtbot.wait(200)
     c.cancel()
-    until(qtbot, lambda: c.state == "ready")
+    qtbot.waitUntil(lambda: c.state == "ready")
     assert_alive(gaps)
 
 
@@ -230,7 +231,7 @@ def test_close_leaves_no_process(qtbot: QtBot) -> None:
     at_once = RunController()
     at_once.close()
     started = RunController()
-    until(qtbot, lambda: started.pid is not None)
+    qtbot.waitUntil(lambda: started.pid is not None)
     pid = started.pid
     assert pid is not None
     started.close()
@@ -317,7 +318,7 @@ def test_the_window_never_freezes_while_the_loops_are_compiled(qtbot, tmp_path, 
         controller = RunController()
         outcome: list[int] = []
         controller.preparing.connect(lambda: outcome.append(1))
-        until(qtbot, lambda: controller.state == "ready", 300)
+        qtbot.waitUntil(lambda: controller.state == "ready")
         controller.close()
     assert outcome == [1]
     assert_alive(gaps)

@@ -5,11 +5,12 @@ import os
 import signal
 
 import numpy as np
+from patience import HANGS
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, action, draw_l, wait
+from window_driver import LEFT, action, draw_l
 
 from geodp import Examples, Frame
 from geodp_app.files.learned_file import read_learned
@@ -50,7 +51,7 @@ def choose(compare: CompareWindow, *names: str) -> None:
 def run(qtbot: QtBot, compare: CompareWindow) -> None:
     press(compare.compare_button)
     assert compare.controller.busy
-    wait(qtbot, lambda: not compare.controller.busy)
+    qtbot.waitUntil(lambda: not compare.controller.busy)
     assert compare.banner.text() == ""
 
 
@@ -214,11 +215,11 @@ def test_cancel_and_closing_end_the_process(qtbot: QtBot, window: MainWindow) ->
     choose(compare, "histogram", "greedy-cover")
     compare.counts["greedy-cover"].setValue(20)
     press(compare.compare_button)
-    wait(qtbot, lambda: len(compare.rows) == 1)
+    qtbot.waitUntil(lambda: len(compare.rows) == 1)
     link = compare.controller.link
     press(compare.cancel_button)
     assert not compare.controller.busy
-    assert link.join(60.0)
+    assert link.join(HANGS)
     assert list(compare.plane.items) == ["histogram"]
     assert compare.state.text() == "Cancelled: 1 of 2 done"
     assert compare.compare_button.isEnabled()
@@ -228,7 +229,7 @@ def test_cancel_and_closing_end_the_process(qtbot: QtBot, window: MainWindow) ->
     assert compare.plane.items == {}
     link = compare.controller.link
     compare.close()
-    assert link.join(60.0)
+    assert link.join(HANGS)
     assert not compare.isVisible()
     qtbot.wait(50)
     assert compare.rows == []
@@ -268,10 +269,10 @@ def test_problems_are_told_in_the_window(qtbot: QtBot, window: MainWindow) -> No
     press(compare.compare_button)
     assert not compare.banner.isVisible()
     link = compare.controller.link
-    wait(qtbot, lambda: link.pid is not None)
+    qtbot.waitUntil(lambda: link.pid is not None)
     assert link.pid is not None
     os.kill(link.pid, signal.SIGKILL)  # as a system short of memory does
-    wait(qtbot, lambda: not compare.controller.busy)
+    qtbot.waitUntil(lambda: not compare.controller.busy)
     assert "process ended" in compare.banner.text()
     assert compare.rows == []
 

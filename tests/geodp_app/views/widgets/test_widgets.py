@@ -10,6 +10,7 @@ import weakref
 import numpy as np
 import pyqtgraph as pg
 import pytest
+from patience import HANGS
 from PySide6.QtCore import QObject, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtTest import QTest
@@ -146,7 +147,7 @@ def test_a_newer_request_replaces_an_older_one_and_tells_it_to_stop(qtbot: QtBot
         return "old"
 
     background.submit("a", endless)
-    assert started.wait(60)
+    assert started.wait(HANGS)
     background.submit("a", lambda stop: "new")
     background.submit("b", lambda stop: "other")
     qtbot.waitUntil(lambda: not background.busy)

@@ -10,6 +10,7 @@ import geopandas
 import pytest
 import shapely
 import shapely.geometry
+from patience import HANGS
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -30,7 +31,6 @@ from window_driver import (
     drop,
     finish_run,
     key,
-    wait,
 )
 
 import geodp
@@ -64,7 +64,7 @@ def by_import(window: MainWindow, path: Path) -> None:
 
 def settle(dialog: ImportDialog) -> None:
     """Until nothing is being read, or the dialog is closed."""
-    end = time.monotonic() + 240
+    end = time.monotonic() + HANGS
     QTest.qWait(20)
     while dialog.isVisible() and dialog.background.busy and time.monotonic() < end:
         QTest.qWait(10)
@@ -587,7 +587,7 @@ def test_of_each_person_one_row_is_taken_and_the_release_says_so(
     window.runs.controller.failed.connect(failures.append)
     window.document.set_run(learner="stability", neighbours="replace-label")
     action(window, "run")
-    wait(qtbot, lambda: bool(failures))
+    qtbot.waitUntil(lambda: bool(failures))
     assert "labels alone cannot be protected" in failures[0]
     assert len(ledger.state().entries) == 1
 

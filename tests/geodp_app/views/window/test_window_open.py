@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import HANGS
 from PySide6.QtCore import QStandardPaths, Qt
 from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
@@ -230,7 +231,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("crashed") / "recovery"
     support = Path(__file__).parents[3] / "support"
     argv = [sys.executable, "-c", _CRASH, str(folder), str(support)]
-    subprocess.run(argv, timeout=120, check=False)
+    subprocess.run(argv, check=False)
     return folder
 
 
@@ -296,7 +297,7 @@ class SlowDisk:
         def write(*arguments: Any) -> None:
             self.threads.append(threading.current_thread())
             self.begun.set()
-            assert self.ready.wait(60)
+            assert self.ready.wait(HANGS)
             plain(*arguments)
 
         monkeypatch.setattr(autosave, "save_session", write)

@@ -79,7 +79,6 @@ def on_screen(display: str, tmp_path: Path) -> OnScreen:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=180,
             check=False,
         )
         assert done.returncode == 0, done.stderr
