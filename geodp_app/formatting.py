@@ -56,9 +56,14 @@ def amount(value: float | None, digits: int = 3) -> str:
     text = f"{value:.{digits}g}"
     if "e" in text:
         mantissa, exponent = text.split("e")
-        power = "10" + str(int(exponent)).translate(_RAISED)
+        power = power_of_ten(int(exponent))
         text = power if mantissa == "1" else f"{mantissa}·{power}"
     return text.replace("-", "−")
+
+
+def power_of_ten(exponent: int) -> str:
+    """'10⁻⁶'."""
+    return "10" + str(exponent).translate(_RAISED)
 
 
 def decimal(value: float, digits: int = 2) -> str:

@@ -17,7 +17,7 @@ from geodp_app.commands import Parser, arguments, points
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError, PictureError, printable, refusals
 from geodp_app.files.ledger_recording import recording_of
-from geodp_app.files.writing import NewFile
+from geodp_app.files.writing import NewFile, try_files, write_files
 from geodp_app.progress import (
     ProgressBar,
     hears_curator,
@@ -178,7 +178,6 @@ def learn(options: argparse.Namespace) -> None:
         wrong_labels_text,
     )
     from geodp_app.files.run_report import records_text, report, run_stated
-    from geodp_app.files.writing import try_files, write_files
     from learners.core.learned_shape import LearnedShape
     from learners.core.releases import for_persons
     from learners.privacy.accounting import of_persons, one_of_several, privacy_statement

@@ -82,13 +82,6 @@ def labels_of(text: str) -> tuple[str, ...]:
     return tuple(next(csv.reader([text], skipinitialspace=True), []))
 
 
-def label_words(options: argparse.Namespace) -> LabelWords:
-    """What the options say of labels; errors as :meth:`LabelWords.named`."""
-    if "inside" not in options:  # of points without labels
-        return COMMON
-    return LabelWords.named(options.inside or (), options.outside or ())
-
-
 def point_options(
     options: argparse.Namespace, fallback: Frame | None = None, *, labelled: bool = True
 ) -> PointOptions:
@@ -102,6 +95,9 @@ def point_options(
         bounds = arguments.stated_bounds(options)
         if options.crs is not None and bounds is not None:
             crs = bounds.crs
+    words = COMMON
+    if labelled:
+        words = LabelWords.named(options.inside or (), options.outside or ())
     return PointOptions(
         options.grid,
         bounds,
@@ -110,7 +106,7 @@ def point_options(
         options.layer,
         options.out_of_bounds,
         options.unusable,
-        label_words(options),
+        words,
         getattr(options, "id", None),
         labelled,
         rows=getattr(options, "rows", 1),

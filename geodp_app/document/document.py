@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -230,18 +230,8 @@ class Document:
         """Replace the drawing by a bundled one, with the k that suits it; raises
         assets.UnknownExampleError if there is no such example."""
         work = example_work(name, self.work)
-        self.change(
-            f"open example {work.name}",
-            name=work.name,
-            drawing=work.drawing,
-            bounds=work.bounds,
-            sampling=work.sampling,
-            run=work.run,
-            k_drawn=work.k_drawn,
-            examples=None,
-            simulated=True,
-            within=None,
-        )
+        parts = {each.name: getattr(work, each.name) for each in fields(work)}
+        self.change(f"open example {work.name}", **parts)
 
     def charge(
         self, examples: Examples, charge: RunCharge, before: RunCharge | None = None

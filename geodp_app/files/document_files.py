@@ -81,9 +81,6 @@ def open_any(path: str | os.PathLike[str], document: Document) -> Opened:
     A target or examples begin an untitled session with the settings and the grid that are there.
     Raises PointsOnlyError if it is a map file of points; InputError if it is none of the three, or
     cannot be used as it is; the document is then as it was.
-
-    Parameters
-    ----------
     """
     kind = file_kind(path)
     if kind == "session":
@@ -257,16 +254,10 @@ def export_release(
 ) -> str:
     """The learned shape by the name's ending, GeoJSON without: what may be published.
 
-    Raises InputError if the name has another format's ending, or the file cannot be written; so do
-    the other exports.  Returns what has been written, where, and what it holds.
-
-    Parameters
-    ----------
-    within : Mask, optional
-        Public; the polygons are clipped to it.
-
     The person was asked whether a file that is there may go; other layers of a GeoPackage stay.
-
+    Raises InputError if the name has another format's ending, or the file cannot be written; so do
+    the other exports.  Returns what has been written, where, and what it holds.  `within`: public;
+    the polygons are clipped to it.
     """
     check_ending(path, "a shape")
     shape = LearnedShape(release, frame, () if within is None else (within,))

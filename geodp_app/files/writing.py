@@ -228,11 +228,16 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str, *, private: boo
 
 
 def try_files(files: Iterable[NewFile]) -> None:
-    """Whether files like these can be written; nothing is left of them.  Raises InputError if
-    not."""
+    """Do all of writing these but to take the names: nothing is left of them.  Raises InputError
+    if they cannot be written."""
     for file in files:
+        staged: _Staged = {}
         with named_failures(file.path):
-            try_write([file])
+            try:
+                if not _stage(file, staged):
+                    _try_stream(file.path)
+            finally:
+                _remove(temporary for temporary, _ in staged.values())
 
 
 # Whole or not at all
@@ -321,20 +326,6 @@ def atomic_write_all(
                 written.append(os.fspath(file.path))
     if failed is not None:
         raise failed
-
-
-def try_write(files: Iterable[NewFile]) -> None:
-    """Do all of :func:`atomic_write_all` but to take the names: nothing is left of it.
-
-    Raises OSError as there.
-    """
-    staged: _Staged = {}
-    try:
-        for file in files:
-            if not _stage(file, staged):
-                _try_stream(file.path)
-    finally:
-        _remove(temporary for temporary, _ in staged.values())
 
 
 def _bytes_of(file: NewFile) -> bytes:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.formatting import amount, count, decimal
+from geodp_app.formatting import amount, count, decimal, power_of_ten
 from geodp_app.runs.protocol import ShadeQuestion
 from geometry.halfplane import Halfplane, Region
 from geometry.lift import Conic
@@ -97,11 +97,8 @@ def ratio_words(log_odds: float) -> str:
     if size < math.log(_PLAIN_ODDS):
         times = amount(math.exp(size), 3 if size < math.log(100) else 2)
     else:
-        times = f"10{str(round(size / math.log(10))).translate(_RAISED)}"
+        times = power_of_ten(round(size / math.log(10)))
     return f"{times} times {more} likely than the chosen one"
-
-
-_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True, slots=True)

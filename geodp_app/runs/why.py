@@ -71,22 +71,19 @@ def _piece_name(release: StepRelease | TileStep, learner: Learner) -> str:
 def odds_words(as_good: Sequence[AsGood]) -> str:
     """How much of the probability halfplanes as good or better had, of edges 1, 2, ... in order;
     empty where that is not known."""
-    shares = [_share_words(each) for each in as_good]
+    shares = []
+    for each in as_good:
+        little = not each.exact and 100 * each.share < _LEAST_PERCENT
+        shares.append(f"less than {_percent(each.high)}" if little else _percent(each.share))
     estimated = "" if all(each.exact for each in as_good) else "estimated"
     if len(shares) > 1:
-        listed = f"{', '.join(shares[:-1])} and {shares[-1]}"
         end = f" ({estimated})" if estimated else ""
-        return f"Chance of an edge as good, the others given: {listed}{end}."
+        return f"Chance of an edge as good, the others given: {_listed(shares)}{end}."
     for share, each in zip(shares, as_good, strict=True):
         low, high = amount(100 * each.low, 2), _percent(each.high)
         interval = f" ({estimated}: {low} to {high})" if estimated else ""
         return f"Chance of one as good or better: {share}{interval}."
     return ""
-
-
-def _share_words(as_good: AsGood) -> str:
-    little = not as_good.exact and 100 * as_good.share < _LEAST_PERCENT
-    return f"less than {_percent(as_good.high)}" if little else _percent(as_good.share)
 
 
 def _percent(share: float) -> str:

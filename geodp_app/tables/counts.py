@@ -36,7 +36,6 @@ from geodp_app.progress import ProgressBar
 from geodp_app.tables.query import (
     count_expression,
     edge_expression,
-    label_expression,
     label_values,
     load_ibis,
 )
@@ -131,7 +130,8 @@ def read_counts(
                 comma, operations = head.delimiter != ",", load_ibis().expr.operations
                 knows_nan = connection.has_operation(operations.IsNan)
                 how = {"knows_nan": knows_nan, "bits": bits, "comma": comma}
-                values = _label_values(connection, label_expression(table, found))
+                different = table.select(label=table[found.examples[2]]).distinct()
+                values = _label_values(connection, different)
                 said = label_values(values, asked.labels, comma=comma)
                 asking = count_expression(table, found, frame, asked, said, **how)
                 keys, amounts = _groups(connection, asking)

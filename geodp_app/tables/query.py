@@ -174,11 +174,6 @@ def _number(column: Any, comma: bool) -> Any:
     return column if kind.is_integer() else column.cast("float64")
 
 
-def label_expression(table: Any, columns: TableColumns) -> Any:
-    """Column label: its different values."""
-    return table.select(label=table[columns.examples[2]]).distinct()
-
-
 @dataclass(frozen=True, slots=True)
 class LabelValues:
     """What the values of a column of labels say; private, as they are a sample's."""

@@ -277,31 +277,22 @@ def find_columns(
     first, second, label = (
         names[at] for at in (found.first, found.second, found.label) if at is not None
     )
-    _check_kinds(source, kinds, (first, second, label))
-    own_name = None if own is None else names[own]
-    if own_name is not None:
-        _check_person_kind(source, own_name, kinds[own_name])
-    return TableColumns((first, second, label), own_name, kind == "grid")
-
-
-def _check_kinds(
-    source: TableSource, kinds: Mapping[str, Any], examples: tuple[str, str, str]
-) -> None:
-    for name in examples:
-        kind = kinds[name]
-        said = name == examples[2] and kind.is_boolean()
-        if not (said or kind.is_numeric() or kind.is_string()):  # the query looks into text
-            raise InputError(f"{source.name}: column {name}: holds {kind}, not numbers")
-
-
-def _check_person_kind(source: TableSource, name: str, kind: Any) -> None:
-    """Refuse what may be empty in more ways than are looked for: lists, records, JSON, maps."""
-    plain = kind.is_numeric() or kind.is_boolean() or kind.is_string() or kind.is_binary()
-    if not (plain or kind.is_uuid() or kind.is_temporal()):
-        raise InputError(
-            f"{source.name}: column {name}: holds {kind}, which does not name a person: it must "
-            "hold numbers, text, bytes, UUIDs or times"
-        )
+    for name in (first, second, label):
+        holds = kinds[name]
+        said = name == label and holds.is_boolean()
+        if not (said or holds.is_numeric() or holds.is_string()):  # the query looks into text
+            raise InputError(f"{source.name}: column {name}: holds {holds}, not numbers")
+    person = None if own is None else names[own]
+    if person is not None:
+        holds = kinds[person]
+        plain = holds.is_numeric() or holds.is_boolean() or holds.is_string() or holds.is_binary()
+        # what else there is may be empty in more ways than are looked for: lists, records, JSON
+        if not (plain or holds.is_uuid() or holds.is_temporal()):
+            raise InputError(
+                f"{source.name}: column {person}: holds {holds}, which does not name a person: it "
+                "must hold numbers, text, bytes, UUIDs or times"
+            )
+    return TableColumns((first, second, label), person, kind == "grid")
 
 
 #: What is wrong with a value that is to name a person.
