@@ -23,20 +23,16 @@ import importlib
 from typing import Any
 
 import geometry  # noqa: F401  finds a place for compiled loops before any is defined
-from learners.registry import LEARNERS
+from learners.registry import HOMES
 
 #: Released shapes say it.
 __version__ = "0.2.0.dev0"
 
-_HOMES = {learner.class_name: learner.path.rpartition(".")[0] for learner in LEARNERS}
-# they play a game, and learn from no examples
-_HOMES |= dict.fromkeys(("MultiplicativeWeights", "PrivateExperts"), "learners.finite.experts")
-
-__all__ = sorted(_HOMES)
+__all__ = sorted(HOMES)
 
 
 def __getattr__(name: str) -> Any:
     """Load a learner's module when its name is first asked for."""
-    if name not in _HOMES:
+    if name not in HOMES:
         raise AttributeError(f"module 'learners' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(HOMES[name]), name)

@@ -490,6 +490,12 @@ LEARNERS: tuple[Learner, ...] = (
 #: By their id.
 BY_ID: dict[str, Learner] = {learner.id: learner for learner in LEARNERS}
 
+#: Modules of the learners' classes, and of two that play a game and learn from no examples.
+HOMES: dict[str, str] = {
+    **{learner.class_name: learner.path.rpartition(".")[0] for learner in LEARNERS},
+    **dict.fromkeys(("MultiplicativeWeights", "PrivateExperts"), "learners.finite.experts"),
+}
+
 #: What learners were called before, in one place or another.
 _FORMER = {
     "union": ("cover", "tiles"),

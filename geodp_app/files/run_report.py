@@ -13,10 +13,9 @@ from geodp_app.formatting import SPACE
 from geometry.crs import LONLAT
 from geometry.grid import Frame
 from learners import __version__
-from learners.core.accuracy import Check
 from learners.core.codec import release_to_dict
 from learners.core.codec_parts import step_to_dict
-from learners.core.learned_shape import unit_words
+from learners.core.learned_shape import check_of, unit_words
 from learners.core.records import StepRecord
 from learners.core.releases import Release, support_cost, support_shape, support_words
 from learners.declaration import Learner
@@ -62,7 +61,7 @@ def report(release: Release, **stated: Any) -> dict[str, Any]:
         document["wrong labels"] = wrong
     if text := support_words(release):
         document["support"] = text
-    if (check := Check.of(release)) is not None:
+    if (check := check_of(release)) is not None:
         words = check.words(clipped=stated.get("within") is not None)
         document["accuracy"] = {"words": words, **check.shares()}
     if privacy is not None:
@@ -212,6 +211,6 @@ def release_figures(release: Release) -> tuple[tuple[str, str], ...]:
         figures.append(("k", str(k)))
     many, name = parts(release)
     figures.append((f"{name}s", str(many)))
-    if (check := Check.of(release)) is not None:
+    if (check := check_of(release)) is not None:
         figures.append(("right", check.range()))
     return tuple(figures)

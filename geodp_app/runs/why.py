@@ -15,7 +15,7 @@ from geodp_app.runs.figures import FiguresView
 from geodp_app.runs.protocol import AsGood
 from geodp_app.runs.run_log import RunLog
 from geometry.tiling import EdgeZone
-from learners.core.accuracy import Check
+from learners.core.learned_shape import check_of
 from learners.core.records import StepRecord, StepRelease, TileStep
 from learners.core.releases import Release, support_words
 from learners.core.selection import Role
@@ -282,7 +282,7 @@ def published_words(release: Release, *, clipped: bool = False) -> str:
     held += [charge.name for charge in privacy.charges if charge.name not in drawn]
     seeded = "" if privacy.private else " in name only: a seeded run is not private"
     told = [f"May be published: {_listed(held)}. ε = {amount(privacy.epsilon)} is spent{seeded}."]
-    check, support = Check.of(release), support_words(release)
+    check, support = check_of(release), support_words(release)
     told += [] if check is None else [check.words(clipped=clipped)]
     told += [f"{support[0].upper()}{support[1:]}."] if support else []
     return " ".join(told).replace(" %", f"{SPACE}%")

@@ -149,16 +149,6 @@ class Check:
     wrong_outside: int
     scale: Fraction
 
-    @classmethod
-    def of(cls, release: Any) -> Check | None:
-        """The check of a release; None if it has none."""
-        public, privacy = dict(release.parameters), release.privacy
-        charge = None if privacy is None else privacy.charge("check counts")
-        if charge is None:
-            return None
-        counts = {name: public[name] for name in COUNTS}
-        return cls(part=public["check"], **counts, scale=noise_scale(charge.each, 1))
-
     def share(self, where: Where = "all", confidence: float = CONFIDENCE) -> tuple[float, float]:
         """Between what limits the share lies of reports on the right side of the shape.
 

@@ -26,11 +26,11 @@ from geometry.grid import Frame
 from geometry.mask import Mask, mask_of
 from geometry.polygons import ring_corners
 from learners import __version__
-from learners.core.accuracy import Check
+from learners.core.accuracy import COUNTS, Check
 from learners.core.codec import release_to_dict
 from learners.core.examples import check_points
 from learners.core.releases import Release, support_shape, support_words
-from learners.privacy.accounting import PrivacySpent, privacy_statement
+from learners.privacy.accounting import PrivacySpent, noise_scale, privacy_statement
 from learners.privacy.privacy_loss import accounting_document
 
 #: Longer side of the picture in a notebook, in pixels.
@@ -81,7 +81,7 @@ class LearnedShape:
     @property
     def check(self) -> Check | None:
         """How right it is, if the run kept examples from its learner to tell."""
-        return Check.of(self.release)
+        return check_of(self.release)
 
     @property
     def accounting(self) -> dict[str, Any] | None:
@@ -403,6 +403,16 @@ def plot_patch(drawn: Drawn, frame: Frame, **style: Any) -> Any:
     look = {"edgecolor": drawn.colour, "linewidth": drawn.line, "facecolor": fill}
     look |= {"facecolor": "none", "hatch": "//"} if drawn.hatched else {}
     return PathPatch(Path(place, np.concatenate(codes) if codes else None), **look | style)
+
+
+def check_of(release: Release) -> Check | None:
+    """How right a release is, by what was kept from its learner; None if nothing was."""
+    public, privacy = dict(release.parameters), release.privacy
+    charge = None if privacy is None else privacy.charge("check counts")
+    if charge is None:
+        return None
+    counts = {name: public[name] for name in COUNTS}
+    return Check(part=public["check"], **counts, scale=noise_scale(charge.each, 1))
 
 
 def unit_words(release: Release) -> str:

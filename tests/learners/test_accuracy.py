@@ -30,7 +30,7 @@ from learners import (
 )
 from learners.core.accuracy import COUNTS, Check, divided, share_limits
 from learners.core.codec import release_from_dict, release_to_dict
-from learners.core.learned_shape import LearnedShape
+from learners.core.learned_shape import LearnedShape, check_of
 from learners.privacy.accounting import Charge, PrivacySpent
 from learners.privacy.noise import most_noise
 from learners.privacy.privacy_filter import renyi_cost
@@ -214,10 +214,10 @@ def release() -> Any:
 def test_files_bring_it_back(release: Any) -> None:
     data = release_to_dict(release)
     assert release_from_dict(data) == release
-    check = Check.of(release_from_dict(data))
+    check = check_of(release_from_dict(data))
     assert check is not None
     assert check.scale == 1
-    assert Check.of(replace(release, privacy=None)) is None
+    assert check_of(replace(release, privacy=None)) is None
 
 
 @pytest.mark.parametrize("name", ["check", *COUNTS])
@@ -338,7 +338,7 @@ def missed(n: int, runs: int) -> list[int]:
         release = model.fit(grid[at], labels).release_
         inside = release.predict(grid) == 1
         right = np.where(inside == shape, 0.9, 0.1)
-        check = Check.of(release)
+        check = check_of(release)
         assert check is not None
         for i, kept in enumerate((inside | True, inside, ~inside)):
             if kept.any():
