@@ -29,7 +29,7 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.sampling import draw_examples, place_target
 from geodp_app.document.work import Distribution
-from geodp_app.files.points import read_examples
+from geodp_app.files.points import PointOptions, read_points
 from geometry.geojson import read_geojson
 from geometry.grid import Bounds
 
@@ -103,7 +103,7 @@ def draw(case: Case, fresh: int, seed: int) -> tuple[Examples, Examples]:
 def read_cities(path: Path) -> Examples:
     """Labelled cities in the public box that stands in the file's `.bounds` beside it."""
     box = Bounds(*map(float, path.with_suffix(".bounds").read_text().split(",")))
-    return read_examples(path, grid=GRID, bounds=box)
+    return read_points(path, PointOptions(GRID, box)).examples
 
 
 def divide(examples: Examples, n: int, rng: np.random.Generator) -> tuple[Examples, Examples]:

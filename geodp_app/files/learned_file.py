@@ -124,12 +124,9 @@ class LearnedFile:
             raise InputError(f"{self.path}: does not cover the examples: {error}") from None
 
 
-def learned_text(release: Release, frame: Frame, *, raw_grid: bool = False) -> str:
-    """A release as the text of its GeoJSON file; without bounds it goes to 0..1 degrees.
-
-    `raw_grid` keeps grid units: readers that follow RFC 7946 take them for degrees.
-    """
-    return geojson_text(LearnedShape(release, frame).to_geojson(raw_grid=raw_grid))
+def learned_text(release: Release, frame: Frame) -> str:
+    """A release as the text of its GeoJSON file; without bounds it goes to 0..1 degrees."""
+    return geojson_text(LearnedShape(release, frame).to_geojson())
 
 
 def shape_files(
@@ -144,8 +141,9 @@ def shape_files(
     A style for QGIS is beside a layer where none is there: one that somebody made stays.  Raises
     InputError if grid units are asked for in another format than GeoJSON, a library is missing, the
     file cannot be written in this format, or something is there that is to be kept; GeoJSONError if
-    a mask cannot be placed on the grid.  `raw_grid`: as in :func:`learned_text`.  `overwrite`:
-    whether what is there may go though geodp has not written it.
+    a mask cannot be placed on the grid.  `raw_grid`: keep grid units, which readers that follow RFC
+    7946 take for degrees.  `overwrite`: whether what is there may go though geodp has not written
+    it.
     """
     check_kept(path, overwrite=overwrite)
     path = Path(path)

@@ -392,22 +392,14 @@ def format_examples(examples: Examples, *, simulated: bool = False) -> str:
     return "".join(parts)
 
 
-def read_examples(
-    path: str | os.PathLike[str],
-    *,
-    grid: int | None = None,
-    bounds: Bounds | None = None,
-    fallback: Frame | None = None,
-) -> Examples:
+def read_examples(path: str | os.PathLike[str], fallback: Frame | None = None) -> Examples:
     """Read labelled examples of a CSV file that needs no questions: its header has x,y,label, or
     lon,lat,label in degrees, in any order, maybe among others.
 
     Raises InputError if the file cannot be read, has another header, or a row is wrong; the message
     names the file, the row (from 1, and its line in the file) and the column.  A header without
-    rows is a sample of no examples: it is the neighbour of every sample of one.  `grid`: grid size
-    d; by default the file's own, then the fallback's, then 1024.  `bounds`: public bounds in
-    degrees; by default the file's own, then the fallback's.  They are never taken from the rows.
-    `fallback`: frame of a file that says nothing.
+    rows is a sample of no examples: it is the neighbour of every sample of one.  `fallback`: frame
+    of a file that says nothing.
     """
     file = open_import(path)
     if file.placed or file.decimal_comma or not is_plain(file.columns):
@@ -415,4 +407,4 @@ def read_examples(
             f"{file.name}: missing column x, y or label: the header must name x,y,label or "
             f"lon,lat,label, not {cut(','.join(file.columns))!r}"
         )
-    return read_opened(file, PointOptions(grid, bounds, words=False), fallback).examples
+    return read_opened(file, PointOptions(words=False), fallback).examples

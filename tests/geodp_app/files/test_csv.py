@@ -72,9 +72,9 @@ def test_arguments_come_before_the_file_before_the_fallback(write):
     )
     other = Frame(64, Bounds(0, 0, 1, 1))
     assert read_examples(plain, fallback=other).frame == other
-    assert read_examples(plain, grid=9, bounds=BOX, fallback=other).frame == Frame(9, BOX)
+    assert read_points(plain, PointOptions(9, BOX), other).examples.frame == Frame(9, BOX)
     assert read_examples(marked, fallback=other).frame == Frame(1024, BOX)
-    assert read_examples(marked, grid=1024, bounds=BOX).frame == Frame(1024, BOX)
+    assert read_points(marked, PointOptions(1024, BOX)).examples.frame == Frame(1024, BOX)
 
 
 @pytest.mark.parametrize(
@@ -265,9 +265,9 @@ def test_a_row_of_another_length_is_left_out_and_names_nobody(write):
 def test_two_frames_at_odds_are_refused(write):
     path = write("p.csv", MARK + "x,y,label\n3,4,1\n")
     with pytest.raises(InputError, match="says grid 1024, --grid says 512"):
-        read_examples(path, grid=512)
+        read_points(path, PointOptions(512))
     with pytest.raises(InputError, match="says bounds"):
-        read_examples(path, bounds=Bounds(0, 0, 1, 1))
+        read_points(path, PointOptions(bounds=Bounds(0, 0, 1, 1)))
 
 
 @pytest.mark.parametrize("rows", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])

@@ -17,7 +17,7 @@ from scipy.stats import chisquare
 
 from geodp import Bounds, GridMap, InputError
 from geodp_app.files.persons import NIL_UUID, names_of
-from geodp_app.files.points import PointOptions, read_examples
+from geodp_app.files.points import PointOptions, read_points
 from geodp_app.tables.counts import TableCounts, read_counts
 from geodp_app.tables.source import table_source
 from geometry.grid_counts import GridCounts
@@ -59,7 +59,7 @@ def same(one: GridCounts, other: GridCounts) -> bool:
 
 
 def counts_of_csv(path: Path, **options: Any) -> GridCounts:
-    examples = read_examples(path, **options)
+    examples = read_points(path, PointOptions(**options)).examples
     return GridCounts.of_examples(examples.points, examples.labels == 1, examples.frame.d)
 
 
@@ -307,7 +307,7 @@ def test_both_readers_of_csv_refuse_the_same_files(write, text, reason):
         assert same(count(f"csv:{path}", bounds=BOX).counts, counts_of_csv(path, bounds=BOX))
         return
     with pytest.raises(InputError):
-        read_examples(path, bounds=BOX)
+        read_points(path, PointOptions(bounds=BOX))
     assert reason in refusal(f"csv:{path}", bounds=BOX)
 
 
