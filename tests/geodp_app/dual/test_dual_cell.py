@@ -31,17 +31,22 @@ def admitted(lattice: HalfplaneLattice, sheet: Sheet, n: int) -> list[Halfplane]
     return [lattice.halfplane(sheet, u, v) for u, v in places if lattice.admits(u, v)]
 
 
-def exact(arrangement: Arrangement, halfplane: Halfplane) -> BaseGeometry:
+class Exact:
     """All dual points of the region whose halfplanes hold the same examples, in grid units."""
-    held = halfplane.contains(np.array(arrangement.examples))
-    signature = sum(1 << i for i, inside in enumerate(held.tolist()) if inside)
-    unit = 1 << halfplane.lattice.bits
-    outlines = [
-        [(u / w / unit, v / w / unit) for u, v, w in cell.vertices]
-        for cell in arrangement.cells
-        if cell.inside == signature
-    ]
-    return shapely.union_all([shapely.Polygon(each) for each in outlines if len(each) > 2])
+
+    def __init__(self, arrangement: Arrangement, lattice: HalfplaneLattice) -> None:
+        self.examples, unit = np.array(arrangement.examples), 1 << lattice.bits
+        cells: dict[int, list[shapely.Polygon]] = {}
+        for cell in arrangement.cells:
+            outline = [(u / w / unit, v / w / unit) for u, v, w in cell.vertices]
+            if len(outline) > 2:
+                cells.setdefault(cell.inside, []).append(shapely.Polygon(outline))
+        self.cells = {held: shapely.union_all(parts) for held, parts in cells.items()}
+
+    def cell(self, halfplane: Halfplane) -> BaseGeometry:
+        held = halfplane.contains(self.examples).tolist()
+        signature = sum(1 << i for i, inside in enumerate(held) if inside)
+        return self.cells.get(signature, shapely.Polygon())
 
 
 def found(
@@ -65,10 +70,10 @@ def test_the_outline_is_that_of_the_arrangement(lattice: HalfplaneLattice, sheet
     if sheet not in lattice.sheets:
         return
     points, whole, shape = examples(lattice, 90), extent(lattice), region(lattice)
-    arrangement = arrange(lattice, sheet, points)
+    exact = Exact(arrange(lattice, sheet, points), lattice)
     for halfplane in admitted(lattice, sheet, 60):
         u, v = dual_position(halfplane)
-        expected = exact(arrangement, halfplane)
+        expected = exact.cell(halfplane)
         across, up = whole.width / 90, whole.height / 90
         # whole numbers: corners are of the lattice
         edges = np.floor([u - across, u + 2 * across, v - up / 9, v + up]).tolist()
@@ -88,11 +93,12 @@ def test_a_point_on_lines_is_in_the_cell_whose_halfplanes_hold_the_same_examples
     on_some = 0
     for sheet in lattice.sheets:
         arrangement = arrange(lattice, sheet, points)
+        exact = Exact(arrangement, lattice)
+        lines = [dual_line(lattice, sheet, point) for point in arrangement.examples]
         for halfplane in admitted(lattice, sheet, 0):
-            lines = [dual_line(lattice, sheet, point) for point in arrangement.examples]
             on_some += any(a * halfplane.u + b * halfplane.v == c for a, b, c in lines)
             cell = found(lattice, points, halfplane, whole)
-            expected = exact(arrangement, halfplane)
+            expected = exact.cell(halfplane)
             assert cell.intersection(shape).symmetric_difference(expected).area < 1e-9
     assert on_some > 50
 

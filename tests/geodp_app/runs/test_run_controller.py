@@ -208,7 +208,7 @@ def test_the_window_never_freezes_while_a_process_prepares_and_runs(qtbot, recor
             other.start(hopeless(100_000))
             other.run()
             assert other.state == "preparing"
-            qtbot.waitUntil(lambda: len(progressed) >= 10 or bool(stepped))
+            qtbot.waitUntil(lambda: len(progressed) >= 4 or bool(stepped))
         finally:
             other.close()
     assert_alive(gaps)

@@ -148,7 +148,7 @@ def test_a_rehearsal_on_a_drawing_has_a_row_for_each_and_the_command_to_run(
     compare.counts["greedy-cover"].setValue(1)
     assert compare.compare_button.text() == "Compare"
     typed(compare.rehearsal.epsilons, "0.05 2")
-    typed(compare.rehearsal.sizes, "300, 3000")
+    typed(compare.rehearsal.sizes, "300, 900")
     compare.rehearsal.samples.setValue(2)
     assert compare.compare_button.text() == "Rehearse"
     run(qtbot, compare)
@@ -156,7 +156,7 @@ def test_a_rehearsal_on_a_drawing_has_a_row_for_each_and_the_command_to_run(
     private = [("histogram", 0.05), ("quadtree", 0.05), ("histogram", 2.0), ("quadtree", 2.0)]
     wanted = [
         (n, *one)
-        for n in (300, 3000)
+        for n in (300, 900)
         for one in [*private[:2], ("greedy-cover", None), *private[2:]]
     ]
     found = [(row.n, row.contender.kind.id, row.record()["epsilon"]) for row in rows]
@@ -178,7 +178,7 @@ def test_a_rehearsal_on_a_drawing_has_a_row_for_each_and_the_command_to_run(
     shown = [name for name, item in compare.plane.items.items() if item.isVisible()]
     assert shown == [advised.name]
     error = percentage(advised.record()["error"])
-    words = f"ε = 2, 3,000 reports: {error} of labels wrong, the least of these learners."
+    words = f"ε = 2, 900 reports: {error} of labels wrong, the least of these learners."
     assert compare.advice.text() == f"{words} To learn so:\n{advised.command}"
     press(compare.copy_button)
     assert QApplication.clipboard().text() == advised.command
