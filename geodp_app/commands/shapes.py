@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp_app.commands import Parser, arguments, points
 from geodp_app.document.examples import DEFAULT_GRID, Frame, count_mistakes
@@ -26,6 +25,7 @@ from geodp_app.files.points_out import points_files
 from geodp_app.files.writing import STDOUT, NewFile, write_files
 from geodp_app.formatting import MISSING, aligned, counted, decimal, percentage
 from geodp_app.progress import tell
+from geometry.arrays import Ints
 from geometry.polygons import contains_points
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _decided_by(release: Release | None) -> str:
     return f"{release.lattice.kind}s" if isinstance(release, ConicRelease) else "halfplanes"
 
 
-def mistakes(predicted: NDArray[np.int64], labels: NDArray[np.int64]) -> dict[str, Any]:
+def mistakes(predicted: Ints, labels: Ints) -> dict[str, Any]:
     """Counts of examples, at least one, and of errors, and the error as a fraction."""
     false_positives, false_negatives = count_mistakes(predicted, labels)
     errors = false_positives + false_negatives

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.arrays import Ints
 from geometry.grid import Frame as Frame
 from geometry.halfplane import FINE_D
 from learners.privacy.randomness import SeededRandom, SystemRandom, words
@@ -36,8 +37,8 @@ class Examples:
         Of each person.
     """
 
-    points: NDArray[np.int64]
-    labels: NDArray[np.int64]
+    points: Ints
+    labels: Ints
     frame: Frame
     unit: str | None = None
     source: str | None = None

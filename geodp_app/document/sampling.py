@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
@@ -23,6 +22,7 @@ from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import DISTRIBUTIONS, Dab, Distribution, Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
+from geometry.arrays import Flags, Ints
 from geometry.geojson import MAX_CROSSINGS, TargetFile
 from geometry.globe import lonlat_box
 from geometry.grid import Bounds
@@ -50,7 +50,7 @@ def draw_points(
     distribution: Distribution,
     rng: np.random.Generator,
     dabs: Sequence[Dab] = (),
-) -> NDArray[np.int64]:
+) -> Ints:
     """Independent grid points from a public distribution.
 
     Raises ValueError if the target is empty and the distribution needs it, there are no dabs to
@@ -177,14 +177,12 @@ def padded_box(shape: BaseGeometry) -> Bounds:
     return Bounds(*(round(side, 6) for side in (*sides, min(north + dy, 90.0))))
 
 
-def _painted_points(
-    dabs: Sequence[Dab], n: int, d: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _painted_points(dabs: Sequence[Dab], n: int, d: int, rng: np.random.Generator) -> Ints:
     """Points uniform in discs, one disc as likely as another."""
     if not dabs:
         raise ValueError("a painted sample needs at least one dab")
     discs = np.asarray(dabs, dtype=np.float64)[rng.integers(len(dabs), size=n)]
-    points: NDArray[np.int64] = np.empty((n, 2), dtype=np.int64)
+    points: Ints = np.empty((n, 2), dtype=np.int64)
     waiting = np.arange(n)
     for _ in range(_REDRAWS):
         distance = discs[waiting, 2] * np.sqrt(rng.random(len(waiting)))
@@ -210,7 +208,7 @@ class Relabelling:
 
     def __init__(self) -> None:
         self._known: tuple[Examples, ...] = ()
-        self._flipped: NDArray[np.bool_] | None = None
+        self._flipped: Flags | None = None
         self._made: tuple[Drawing, Examples] | None = None
 
     def __call__(self, examples: Examples, old: Drawing, new: Drawing) -> Examples:
@@ -231,7 +229,7 @@ class Relabelling:
         return self._made[1]
 
 
-def _inside(drawing: Drawing, examples: Examples) -> NDArray[np.bool_]:
+def _inside(drawing: Drawing, examples: Examples) -> Flags:
     return contains_points(drawing.figure(), examples.points)
 
 

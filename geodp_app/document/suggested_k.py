@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.drawing.shapes import Drawing
+from geometry.arrays import Flags, Floats
 from learners.cover.set_cover import Finish, Pieces
 from learners.declaration import Learner
 
@@ -105,7 +105,7 @@ def _overlapping(part: BaseGeometry) -> int:
     return min(used, triangles_needed(part))
 
 
-def _triangles_in(part: BaseGeometry) -> NDArray[np.float64]:
+def _triangles_in(part: BaseGeometry) -> Floats:
     """Triangles, shape (m, 3, 2), in a polygon or hardly standing over it, with each side on a line
     through two of its corners."""
     corners = shapely.get_coordinates(part)[:-1]
@@ -129,11 +129,11 @@ def _triangles_in(part: BaseGeometry) -> NDArray[np.float64]:
     pair, third = np.nonzero((at[first] >= 0) & (at[second] >= 0) & after)
     triangles = places[np.stack([pair, at[first[pair], third], at[second[pair], third]], axis=1)]
     shapes = shapely.polygons(triangles)
-    inside: NDArray[np.bool_] = (shapely.area(shapes) > 0) & shapely.covers(room, shapes)
+    inside: Flags = (shapely.area(shapes) > 0) & shapely.covers(room, shapes)
     return np.asarray(triangles[inside])
 
 
-def _holds(triangles: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _holds(triangles: Floats, places: Floats) -> Flags:
     """Which triangles (m, 3, 2) hold which places (n, 2), shape (m, n)."""
     (x, y), (dx, dy) = (np.moveaxis(each, 2, 0) for each in (
         triangles, np.roll(triangles, -1, axis=1) - triangles

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from assets import example, example_path
@@ -16,6 +15,7 @@ from geodp_app.document.suggested_k import suggested_k
 from geodp_app.document.work import Dab, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
+from geometry.arrays import Floats
 from geometry.crs import CrsError
 from geometry.geojson import TargetFile, read_geojson
 from geometry.globe import on_grid
@@ -74,7 +74,7 @@ class GridChange:
             return None
         return GridMap(self.old.d, a), GridMap(self.new.d, b)
 
-    def _points(self, xy: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _points(self, xy: Floats) -> Floats:
         if self._maps is None:
             return xy * (self.new.d / self.old.d)
         old, new = self._maps

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.errors import InputError, refusals
+from geometry.arrays import Ints
 from geometry.geojson_reading import short
 
 MARK = "# geodp "
@@ -72,11 +73,11 @@ class Batch:
     #: Number of cells of rows that have too few or too many.
     wrong: dict[int, int] = field(default_factory=dict)
     #: Shape (n,) or (0,): the line of the file on which each row ends, if it has lines.
-    lines: Sequence[int] | NDArray[np.int64] = ()
+    lines: Sequence[int] | Ints = ()
     #: Why the geometry of a row is no point.
     faults: dict[int, str] = field(default_factory=dict)
     #: Shape (n,): what a geometry states of its own system: a code of EPSG, or 0.
-    systems: NDArray[np.int64] | None = None
+    systems: Ints | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,11 +209,11 @@ class PlainRows:
     """Whole rows of a text."""
 
     #: Shape (n,): where they end: the places of these newlines.
-    ends: NDArray[np.int64]
+    ends: Ints
     #: Where cells end before others of their row.
-    cuts: NDArray[np.int64]
+    cuts: Ints
     #: Shape (n,): the line on which each row ends, from 1.
-    lines: NDArray[np.int64]
+    lines: Ints
 
     def are_table(self, width: int) -> bool:
         """Whether all have so many cells, none of them too long for the reader of single rows."""

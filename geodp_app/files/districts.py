@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
@@ -24,6 +23,7 @@ from geodp_app.errors import InputError, refusals
 from geodp_app.files.import_file import ImportFile
 from geodp_app.files.points import look, open_import
 from geodp_app.files.points_out import rows_of
+from geometry.arrays import Floats
 from geometry.coordinates import has_geometry
 from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.geojson import TargetFile, read_geojson
@@ -95,7 +95,7 @@ def _polygons_of(frame: Any) -> TargetFile:
     return TargetFile(parts, kind, None, None, name, {}, 0, crs, rows, len(shapes))
 
 
-def measured(shape: LearnedShape, districts: TargetFile) -> dict[str, NDArray[np.float64]]:
+def measured(shape: LearnedShape, districts: TargetFile) -> dict[str, Floats]:
     """What of each of n districts lies in a shape.
 
     Raises InputError if no district lies where the shape does.
@@ -120,10 +120,10 @@ def measured(shape: LearnedShape, districts: TargetFile) -> dict[str, NDArray[np
         own = placed_shape(drawn, frame.d, place, degrees=False)
         return own if fine is None else degrees_of(own, fine.bounds.crs, fine)
 
-    def sizes(shapes: list[BaseGeometry]) -> NDArray[np.float64]:
+    def sizes(shapes: list[BaseGeometry]) -> Floats:
         return np.array([each.area if fine is None else ground_area(each) / 1e6 for each in shapes])
 
-    def without_reports(shapes: list[BaseGeometry]) -> NDArray[np.float64]:
+    def without_reports(shapes: list[BaseGeometry]) -> Floats:
         if reported is None:
             return np.full(len(shapes), np.nan)
         region = there(reported)
@@ -147,7 +147,7 @@ def measured(shape: LearnedShape, districts: TargetFile) -> dict[str, NDArray[np
     return {k: v for k, v in found.items() if fine is not None or not k.endswith("km2")}
 
 
-def _part(some: NDArray[np.float64], of: NDArray[np.float64]) -> NDArray[np.float64]:
+def _part(some: Floats, of: Floats) -> Floats:
     parts = np.full(len(of), np.nan)
     np.divide(some, of, out=parts, where=of > 0)
     return np.asarray(np.minimum(parts, 1.0).round(6))

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from geodp_app.errors import InputError
 from geodp_app.files.writing import DRIVERS, OR_ELSE, interrupts_wait
+from geometry.arrays import Floats
 from geometry.crs import LONLAT, canonical_crs, reproject, written_crs
 from geometry.geojson_reading import RECORD, SEQUENCES
 from geometry.gis_files import OWN, library, plain_path, reading
@@ -266,7 +267,7 @@ def _geojson_bytes(
     own = LONLAT if crs is None else canonical_crs(crs)
     at = None if box is None else box.middle_in(own)
 
-    def degrees(xyz: NDArray[np.float64]) -> NDArray[np.float64]:
+    def degrees(xyz: Floats) -> Floats:
         return np.column_stack([reproject(xyz[:, :2], own, LONLAT, at), xyz[:, 2:]])
 
     shapes = shapely.from_wkb(np.array(table[geometry].to_pylist(), dtype=object))
@@ -356,6 +357,6 @@ def _same_places(made: str, shapes: NDArray[Any]) -> bool:
     return np.array_equal(_sorted(found), _sorted(shapes))
 
 
-def _sorted(shapes: NDArray[Any]) -> NDArray[np.float64]:
-    places: NDArray[np.float64] = shapely.get_coordinates(shapes)
+def _sorted(shapes: NDArray[Any]) -> Floats:
+    places: Floats = shapely.get_coordinates(shapes)
     return places[np.lexsort(places.T)]

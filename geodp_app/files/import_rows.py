@@ -19,6 +19,7 @@ from geodp_app.document.examples import Examples, Frame
 from geodp_app.files.csv_table import Batch, Column, as_cells, number_fault
 from geodp_app.files.import_file import Columns, ImportFile, Kind, cut
 from geodp_app.files.persons import names_of, some_each
+from geometry.arrays import Floats, Ints
 from geometry.grid import GridMap
 from learners.core.examples import COMMON, OPPOSITES, LabelWords, one_form
 
@@ -87,7 +88,7 @@ class ReadRows:
     names: tuple[str, str, str]
     #: Shape (n, 2): coordinates, on the grid or in the system of the bounds; NaN where there is
     #: none.
-    numbers: NDArray[np.float64]
+    numbers: Floats
     #: Shape (n,): which of `labels`; negative for an empty or a further one.
     codes: NDArray[np.int32]
     #: Different labels in the form of :func:`learners.core.examples.one_form`, in the order of the
@@ -96,11 +97,11 @@ class ReadRows:
     #: The same as they stand at first.
     shown: tuple[str, ...]
     #: Shape (n,) or (0,): where rows end in the file.
-    lines: NDArray[np.int64]
+    lines: Ints
     #: Column and reason of the first rows that cannot be read.
     faults: dict[int, tuple[str, str]]
     #: Shape (n,) or (0,): what a geometry states of its own system: a code of EPSG, or 0.
-    systems: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    systems: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     #: Whether the coordinates are those of geometries, which are in the system of the file.
     of_geometry: bool = False
     #: Shape (n,) or (0,): whose each row is, if that was read.
@@ -156,7 +157,7 @@ class CheckedRows:
     #: The first of these.
     misfits: tuple[Misfit, ...]
     #: Shape (n,): which row of the file each example was, from 0.
-    rows: NDArray[np.int64]
+    rows: Ints
     #: How many lay outside the bounds and were dropped or moved, as was asked for.
     beyond: int = 0
     #: The first of those with which nothing is wrong but that they lie outside the bounds.
@@ -281,10 +282,10 @@ class _Reader:
             all(self._placed), persons, self._nobody, self._unit,
         )  # fmt: skip
 
-    def _column(self, values: Column, axis: int) -> NDArray[np.float64]:
+    def _column(self, values: Column, axis: int) -> Floats:
         """Numbers, the quick way if all are plainly numbers."""
         if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
-            numbers: NDArray[np.float64] = values.astype(np.float64)
+            numbers: Floats = values.astype(np.float64)
             for i in np.flatnonzero(~np.isfinite(numbers)).tolist():
                 self._tell(i, axis, number_fault(as_cells(values[i : i + 1])[0]))
             return numbers
@@ -401,9 +402,7 @@ def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:
     return CheckedRows(examples, len(misfits), first, at, moved, elsewhere, tight, rows.nobody)
 
 
-def _misfit(
-    rows: ReadRows, i: int, meaning: Meaning, low: NDArray[np.float64], high: NDArray[np.float64]
-) -> Misfit:
+def _misfit(rows: ReadRows, i: int, meaning: Meaning, low: Floats, high: Floats) -> Misfit:
     """Column and reason, the first from the left."""
     line = int(rows.lines[i]) if len(rows.lines) else None
     if i in rows.faults:

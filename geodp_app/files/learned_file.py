@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 
 from assets import asset_path
 from geodp_app.document.examples import Examples, Frame
@@ -32,6 +31,7 @@ from geodp_app.files.gdal_layers import layer_files
 from geodp_app.files.strict_reading import one_line
 from geodp_app.files.writing import NewFile, advice, check_kept
 from geodp_app.formatting import counted
+from geometry.arrays import Ints
 from geometry.geojson import TargetFile, read_geojson
 from geometry.geojson_reading import MAX_BYTES
 from geometry.geojson_write import frame_member, geojson_text, placed_shape, unit_box_map
@@ -87,13 +87,13 @@ class LearnedFile:
         placed = target.member.get("georeferenced") is not False
         return Frame(target.grid, target.bounds if placed else None) if target.grid else None
 
-    def predict(self, examples: Examples, mask: Mask | None = None) -> NDArray[np.int64]:
+    def predict(self, examples: Examples, mask: Mask | None = None) -> Ints:
         """Labels 0/1, shape (n,), by exact side tests or, without a release, by polygons; 0 outside
         of a mask.  Raises InputError if the examples cannot be brought into the file's frame."""
         labels = self._labels(examples)
         return labels if mask is None else mask.keep(labels, examples.points, examples.frame)
 
-    def _labels(self, examples: Examples) -> NDArray[np.int64]:
+    def _labels(self, examples: Examples) -> Ints:
         if self.shape is not None:
             return self.shape.labels(self.in_own_frame(examples))
         target, frame = self.target, examples.frame
@@ -104,7 +104,7 @@ class LearnedFile:
         figure = target.figure(frame.d, frame.bounds)
         return contains_points(figure, examples.points).astype(np.int64)
 
-    def in_own_frame(self, examples: Examples) -> NDArray[np.int64]:
+    def in_own_frame(self, examples: Examples) -> Ints:
         """Points of examples, shape (n, 2), on the grid of the file's release; raises InputError if
         they cannot be brought there."""
         own, theirs = self.frame, examples.frame

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.document.examples import Examples
+from geometry.arrays import Ints
 
 #: Unicode's white space, and characters without width: a text of these alone shows nothing.
 BLANKS = (
@@ -130,9 +131,7 @@ def _name_of_text(text: str, bits: int | None) -> tuple[str, str]:
     return ("0" if text == "-0" else text), ""
 
 
-def some_each(
-    examples: Examples, owners: Sequence[str], rows: NDArray[np.int64], each: int = 1
-) -> NDArray[np.int64]:
+def some_each(examples: Examples, owners: Sequence[str], rows: Ints, each: int = 1) -> Ints:
     """Which examples stay, so many of each person, in order.
 
     They are different ones; of a person with fewer these come in turn until they are as many.

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp_app.document.examples import DEFAULT_GRID, Examples, Frame
 from geodp_app.errors import InputError, printable, refusals
@@ -51,6 +50,7 @@ from geodp_app.files.import_rows import (
     check_rows,
     read_rows,
 )
+from geometry.arrays import Floats
 from geometry.crs import LONLAT, CrsError, canonical_crs, reproject
 from geometry.geojson_reading import MAX_BYTES as MAX_MAP, RECORD, SEQUENCES, short
 from geometry.gis_files import LAYER_ENDINGS, PARQUET
@@ -106,7 +106,7 @@ class PointsRead(CheckedRows):
     guessed: str
     #: Shape (n, 2): where the examples were before they were rounded to the grid, in the system of
     #: the bounds or, of a file `on_grid`, in grid units.
-    places: NDArray[np.float64]
+    places: Floats
     on_grid: bool
     #: What was read: some files can be opened only once.
     file: ImportFile
@@ -274,7 +274,7 @@ def in_system(
         stated = file.crs if rows.of_geometry else None
         own = unstated if stated is None else canonical_crs(stated)
 
-        def moved(numbers: NDArray[np.float64], crs: str) -> NDArray[np.float64]:
+        def moved(numbers: Floats, crs: str) -> Floats:
             return reproject(numbers, crs, wanted) if box is None else box.reached(numbers, crs)
 
         numbers = moved(rows.numbers, own)

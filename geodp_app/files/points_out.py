@@ -30,6 +30,7 @@ from geodp_app.files.import_file import ImportFile
 from geodp_app.files.import_formats import chosen_layer
 from geodp_app.files.points import PointsRead, look
 from geodp_app.files.writing import DRIVERS, NewFile, check_kept
+from geometry.arrays import Floats, Ints
 from geometry.crs import LONLAT, canonical_crs, is_degrees
 from geometry.geojson_reading import SEQUENCES, objects
 from geometry.geojson_write import unit_box_map
@@ -132,7 +133,7 @@ def rows_of(source: Path, layer: str | None, *, areal: bool = True) -> _Found:
     return _layer(source, layer, pyarrow, areal=areal)
 
 
-def _places(read: PointsRead) -> tuple[NDArray[np.float64], str]:
+def _places(read: PointsRead) -> tuple[Floats, str]:
     """Where the rows lie, and in which system."""
     # without bounds a grid goes to 0..1 degrees, as learned shapes do
     place = read.examples.frame.place or unit_box_map(read.examples.frame.d)
@@ -167,7 +168,7 @@ def _texts(values: NDArray[Any]) -> list[str]:
 # CSV
 
 
-def _csv(source: Path, head: Head, kept: NDArray[np.int64], added: Added) -> bytes:
+def _csv(source: Path, head: Head, kept: Ints, added: Added) -> bytes:
     """The same text with more cells: delimiter, quotes, line ends, marks and comments stay."""
     data = source.read_bytes()
     mark, encoding = next(
@@ -220,7 +221,7 @@ def _records(text: str, delimiter: str) -> Iterator[list[str]]:
         yield [row for row in found if row not in ("", "\r", _CARRIAGE)]
 
 
-def _cells(file: ImportFile, kept: NDArray[np.int64], added: Added, points: bool) -> bytes:
+def _cells(file: ImportFile, kept: Ints, added: Added, points: bool) -> bytes:
     """Features or rows as text; points come first, under names that say what they are, other shapes
     are left out."""
     first = 0 if points else 2 * file.placed
@@ -268,7 +269,7 @@ def _typed(cells: list[str], comma: bool, pyarrow: Any) -> Any:
 # GeoJSON
 
 
-def _map(source: Path, path: Path, kept: NDArray[np.int64], added: Added) -> bytes:
+def _map(source: Path, path: Path, kept: Ints, added: Added) -> bytes:
     """The same document with more properties, or its features on lines."""
     sequence = source.name.lower().endswith(SEQUENCES)
     documents = objects(source.read_bytes(), sequence=sequence)
@@ -364,7 +365,7 @@ def _of_parquet(source: Path, pyarrow: Any) -> _Found:
     return table, geometry, "Unknown", crs, None
 
 
-def _parquet(source: Path, kept: NDArray[np.int64], added: Added, pyarrow: Any) -> bytes:
+def _parquet(source: Path, kept: Ints, added: Added, pyarrow: Any) -> bytes:
     """The same file with more columns, squeezed as it was."""
     name = os.fspath(source)
     parquet = library("pyarrow.parquet", name)

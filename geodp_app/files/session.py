@@ -47,6 +47,7 @@ from geodp_app.files.strict_reading import (
     read_json,
 )
 from geodp_app.files.writing import atomic_write, write_whole
+from geometry.arrays import Ints
 from geometry.geojson_reading import short
 from geometry.grid import Bounds
 from geometry.mask import Mask
@@ -77,7 +78,7 @@ def points_bytes(examples: Examples) -> bytes:
     return out.getvalue()
 
 
-def read_points(data: bytes, count: int, d: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def read_points(data: bytes, count: int, d: int) -> tuple[Ints, Ints]:
     """Points, shape (count, 2), and labels, shape (count,), not yet compared with the grid.
 
     Raises DamagedFileError if the archive is damaged, or holds anything else.  `d`: grid size: it

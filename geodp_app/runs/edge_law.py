@@ -52,14 +52,12 @@ from geodp_app.runs.protocol import (
 )
 from geodp_app.runs.score_raster import PieceCounter, admitted, pixel_centres
 from geometry.arrangement import Arrangement, Cell, arrange
+from geometry.arrays import Flags, Floats, Ints
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, Vertex
 from learners.core.records import inside_piece
 from learners.core.selection import Score
 from learners.envelope.envelope_selection import EnvelopeSelection
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Called several times a second; what it raises ends the work.
 Watch = Callable[[], None]
@@ -233,7 +231,7 @@ class Raster:
     #: Shape (2, m): examples of each label in the piece there.
     counts: Ints
     #: Shape (resolution, resolution): which pixels these are.
-    admitted: NDArray[np.bool_]
+    admitted: Flags
 
     def spread(self, values: Floats) -> Floats:
         """Values of these pixels on the whole raster; NaN elsewhere."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp_app.files.run_record import Question
 from geodp_app.formatting import MISSING, SPACE, amount, count, counted, duration, percentage
+from geometry.arrays import Floats
 from learners.core.records import StepDiagnostics
 from learners.core.releases import Release
 from learners.core.selection import SelectionProgress
@@ -233,7 +233,7 @@ class ErrorScale:
             return cls(False, 0.0, high * 1.08)
         return cls(True, max(min([high / 10, *shares]), _LEAST / 10) / 2, high * 1.4)
 
-    def heights(self, shares: Sequence[float | None]) -> NDArray[np.float64]:
+    def heights(self, shares: Sequence[float | None]) -> Floats:
         """Where shares are drawn, shape (n,)."""
         values = np.asarray(shares, np.float64)
         return np.log10(np.maximum(values, self.low)) if self.log else values

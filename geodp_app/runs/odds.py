@@ -18,10 +18,10 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp_app.formatting import amount, count, decimal, power_of_ten
 from geodp_app.runs.protocol import ShadeQuestion
+from geometry.arrays import Flags, Floats, Ints
 from geometry.halfplane import Halfplane, Region
 from geometry.lift import Conic
 from learners.core.records import Piece, inside_piece
@@ -108,8 +108,8 @@ class ConicQuestion:
     #: What was chosen.
     conic: Conic
     #: The examples that the step saw, grid units.
-    points: NDArray[np.int64]
-    labels: NDArray[np.bool_]
+    points: Ints
+    labels: Flags
     #: Of the step.
     score: Score
     #: eta / score.k: nats per unit of the integer score where that is 0; 0 when the run is not
@@ -133,7 +133,7 @@ class ConicQuestion:
             odds = softened_nats(value, self.rate) - softened_nats(own, self.rate)
         return Candidate((conic,), positives, negatives, value / self.score.k, odds)
 
-    def scores(self, resolution: int) -> NDArray[np.float64]:
+    def scores(self, resolution: int) -> Floats:
         """Scores at a raster of centres, to draw: [i, j] at column i of x and row j of y.
 
         Complexity: O(resolution * n).
@@ -145,7 +145,7 @@ class ConicQuestion:
         return self.score.values(positives, negatives) / self.score.k
 
 
-def centres_inside(conic: Conic, points: NDArray[np.int64], resolution: int) -> NDArray[np.int64]:
+def centres_inside(conic: Conic, points: Ints, resolution: int) -> Ints:
     """How many points a conic of this form would hold, centred in the middle of each pixel.
 
     Parameters

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.runs.figures import Selecting
+from geometry.arrays import Flags, Floats, Ints
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import Piece, StepRecord
 from learners.core.releases import Release
@@ -40,8 +40,8 @@ class Job:
     One `at_once` makes all steps without being asked for each, and tells nothing of its boxes.
     """
 
-    points: NDArray[np.int64]
-    labels: NDArray[np.bool_]
+    points: Ints
+    labels: Flags
     grid: int
     settings: RunSettings
     at_once: bool = False
@@ -69,8 +69,8 @@ class ShadeQuestion:
     """How good would the piece be if one of its halfplanes were another one?"""
 
     #: The examples that the step saw, in the frame of the lattice.
-    points: NDArray[np.int64]
-    labels: NDArray[np.bool_]
+    points: Ints
+    labels: Flags
     lattice: HalfplaneLattice
     #: Of the step.
     score: Score
@@ -95,7 +95,7 @@ class ShadedCell:
 
     #: Shape (m, 2): corners (u, v) in grid units (lattice units / 2**bits), counterclockwise.
     #: Convex but for the corners (0, 0) and (d, d) of the chord measure's region.
-    outline: NDArray[np.float64]
+    outline: Floats
     #: In examples.
     score: float
     #: Of the whole cell, given the other halfplanes; sums to 1 over all sheets.
@@ -112,7 +112,7 @@ class ShadedSheet:
     cells: tuple[ShadedCell, ...]
     #: Shape (resolution, resolution): exact scores at a raster of lattice points, [i, j] at the
     #: centre of the i-th column in u and j-th row in v; NaN where the lattice has no halfplane.
-    scores: NDArray[np.float64] | None
+    scores: Floats | None
     #: What the raster covers, u0 <= u <= u1 and v0 <= v <= v1 in grid units; for cells the sheet's
     #: whole square.
     u0: float
@@ -185,7 +185,7 @@ class ChangedSheet:
     shaded: ShadedSheet
     #: ln P_with(h) / P_without(h), of each cell, shape (m,), or of each pixel, shape (resolution,
     #: resolution), NaN where the lattice has no halfplane.  Within -eta .. eta.
-    log_ratios: NDArray[np.float64]
+    log_ratios: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +258,7 @@ class Query:
     """
 
     run: int
-    points: NDArray[np.int64]
+    points: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +350,7 @@ class Queried:
     """
 
     run: int
-    points: NDArray[np.int64]
+    points: Ints
     records: tuple[QueryRecord, ...] = ()
     refused: str = ""
 

@@ -8,13 +8,13 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp_app.document.examples import Examples
 from geodp_app.formatting import amount
 from geodp_app.runs.odds import ConicQuestion
 from geodp_app.runs.protocol import Change, ReportQuestion, ShadeQuestion, ShareQuestion, WhyNone
 from geodp_app.runs.run_log import RunLog
+from geometry.arrays import Flags
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic
 from learners.core.records import inside_piece
@@ -111,7 +111,7 @@ def _rate(log: RunLog, score: Score, step: int) -> float:
 
 
 def _cover_score(
-    log: RunLog, threshold: int | None, labels: NDArray[np.bool_], more: tuple[int, int] = (0, 0)
+    log: RunLog, threshold: int | None, labels: Flags, more: tuple[int, int] = (0, 0)
 ) -> Score:
     """The score of a step of a cover; without a noisy count, gain less loss or mistakes.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples
@@ -19,6 +18,7 @@ from geodp_app.runs.figures import FiguresView, Published
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.protocol import AsGood
 from geodp_app.runs.step_gains import Decisions
+from geometry.arrays import Flags, Ints
 from geometry.halfplane import HalfplaneLattice, Region
 from geometry.lift import Conic, conic_union
 from geometry.polygons import piece_polygon, union_shape
@@ -271,7 +271,7 @@ class RunLog:
         zone = self.record(step).release.zone
         return zone.lattice if zone else own_lattice(self.records, self.settings["measure"])
 
-    def seen_by(self, step: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def seen_by(self, step: int) -> tuple[Ints, Flags]:
         """The examples that a step has seen, those of a tile in its own frame, and their labels."""
         tile = self.record(step).release.tile
         points, labels = self._examples.points, self._examples.labels
@@ -297,17 +297,17 @@ class RunLog:
         return self._views[self._cursor - 1] if self._cursor else ()
 
     @property
-    def alive(self) -> NDArray[np.bool_]:
+    def alive(self) -> Flags:
         """Examples that no step shown has decided, shape (n,)."""
         return self._examples.alive(self._cursor)
 
     @property
-    def seen(self) -> NDArray[np.bool_]:
+    def seen(self) -> Flags:
         """Examples that the newest step shown has seen; all before the first, shape (n,)."""
         return self._examples.alive(max(0, self._cursor - 1))
 
     @property
-    def wrong(self) -> NDArray[np.bool_]:
+    def wrong(self) -> Flags:
         """Examples whose label is not the predicted one, shape (n,)."""
         return self._examples.wrong(self._cursor)
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.arrays import Flags, Ints
 from geometry.columns import NO_LINE, count_columns, make_tables
 from geometry.compiled_loops import inner, njit
 from geometry.counting import count_piece, forget_lines, line_row
@@ -49,9 +49,7 @@ class PieceCounter:
         for row, other in zip(self._fixed, others, strict=False):
             row[:] = other.sheet, other.u, other.v
 
-    def count(
-        self, sheet: Sheet, us: NDArray[np.int64], vs: NDArray[np.int64], watch: Callable[[], None]
-    ) -> NDArray[np.int64]:
+    def count(self, sheet: Sheet, us: Ints, vs: Ints, watch: Callable[[], None]) -> Ints:
         """Examples of each label in the pieces with the moving halfplane at each dual point.
 
         Parameters
@@ -73,9 +71,7 @@ class PieceCounter:
         return counts
 
 
-def pixel_centres(
-    lattice: HalfplaneLattice, low: float, high: float, resolution: int
-) -> NDArray[np.int64]:
+def pixel_centres(lattice: HalfplaneLattice, low: float, high: float, resolution: int) -> Ints:
     """Lattice coordinates nearest to the centres of pixels along low..high, shape (resolution,).
 
     low and high are in grid units.  Lattice coordinates stay below 2**42, so doubles hold a
@@ -86,12 +82,10 @@ def pixel_centres(
     return np.rint(unit * low + unit * (high - low) * places).astype(np.int64)
 
 
-def admitted(
-    lattice: HalfplaneLattice, us: NDArray[np.int64], vs: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def admitted(lattice: HalfplaneLattice, us: Ints, vs: Ints) -> Flags:
     """:meth:`HalfplaneLattice.admits` of each dual point."""
     low, high = lattice.low, lattice.high
-    inside: NDArray[np.bool_] = (low <= us) & (us <= high) & (low <= vs) & (vs <= high)
+    inside: Flags = (low <= us) & (us <= high) & (low <= vs) & (vs <= high)
     if lattice.measure == "chord":
         side = lattice.d << lattice.bits
         inside &= (abs(us - vs) <= side) & (np.maximum(us, vs) >= 0) & (np.minimum(us, vs) <= side)

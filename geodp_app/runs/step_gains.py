@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.arrays import Flags, Ints
 from geometry.tiling import EdgeZone, Tile
 from learners.core.records import StepRecord, StepRelease, TileStep, inside_piece
 from learners.core.selection import Role
@@ -32,9 +33,7 @@ class Decisions:
         None for tiles.
     """
 
-    def __init__(
-        self, points: NDArray[np.int64], labels: NDArray[np.generic], role: Role | None
-    ) -> None:
+    def __init__(self, points: Ints, labels: NDArray[np.generic], role: Role | None) -> None:
         self.points = np.asarray(points, dtype=np.int64)
         self.labels = np.asarray(labels).astype(np.bool_)
         self._before = role == "conjunction"
@@ -42,14 +41,14 @@ class Decisions:
         self._step = np.zeros(len(self.points), dtype=np.int32)
         self._label = np.full(len(self.points), self._before)
         # the same for the zones of edges; none until there is one
-        self._zone: NDArray[np.int64] | None = None
+        self._zone: Ints | None = None
         self._again = np.zeros(0, dtype=np.int32)
         self._label_again = np.zeros(0, dtype=np.bool_)
         self._pieces = 0  # steps before the first zone
         self._columns: tuple[NDArray[np.int32], ...] | None = None
         self._steps = 0
         # labels after the last step, if it changes those of all
-        self._tidied: NDArray[np.bool_] | None = None
+        self._tidied: Flags | None = None
 
     def add(self, release: StepRelease | TileStep) -> None:
         """Take in one more step of the run."""
@@ -79,9 +78,7 @@ class Decisions:
         """Whether a step comes after the first zone began to decide again."""
         return self._zone is not None and step > self._pieces
 
-    def _decide(
-        self, release: StepRelease | TileStep
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def _decide(self, release: StepRelease | TileStep) -> tuple[Ints, Flags]:
         """Which points a step decides, and how it labels them."""
         if release.tile is not None:
             decided = self._held(release.tile)
@@ -91,7 +88,7 @@ class Decisions:
         decided = alive[held != self._before]
         return decided, np.full(len(decided), not self._before)
 
-    def _held(self, tile: Tile | EdgeZone) -> NDArray[np.int64]:
+    def _held(self, tile: Tile | EdgeZone) -> Ints:
         """Indices of the undecided points in a tile."""
         # columns of their own, and short ones: many times as fast for a million points
         if self._columns is None:
@@ -100,22 +97,22 @@ class Decisions:
         held = (x >= tile.x0) & (x <= tile.x1) & (y >= tile.y0) & (y <= tile.y1)
         return np.flatnonzero(held & (self._step == 0))
 
-    def decided_by(self, step: int) -> NDArray[np.int64]:
+    def decided_by(self, step: int) -> Ints:
         """Indices, rising, of the points that a step decided."""
         if self._in_zones(step):
             return np.flatnonzero(self._again == step)
         return np.flatnonzero(self._step == step)
 
-    def alive(self, step: int) -> NDArray[np.bool_]:
+    def alive(self, step: int) -> Flags:
         """Points that the first `step` steps leave undecided, bool of shape (n,).
 
         After the first zone, those in zones to come.
         """
         last = self._again if self._in_zones(step) else self._step
-        alive: NDArray[np.bool_] = (last == 0) | (last > step)
+        alive: Flags = (last == 0) | (last > step)
         return alive
 
-    def predicted(self, step: int) -> NDArray[np.bool_]:
+    def predicted(self, step: int) -> Flags:
         """Labels predicted after `step` steps, bool of shape (n,)."""
         if self._tidied is not None and step == self._steps:
             return self._tidied
@@ -124,9 +121,9 @@ class Decisions:
             return (self._label & alive) | (self._label_again & ~alive)
         return self._label | alive if self._before else self._label & ~alive
 
-    def wrong(self, step: int) -> NDArray[np.bool_]:
+    def wrong(self, step: int) -> Flags:
         """Points whose label is not the one predicted after `step` steps, bool of shape (n,)."""
-        wrong: NDArray[np.bool_] = self.predicted(step) != self.labels
+        wrong: Flags = self.predicted(step) != self.labels
         return wrong
 
     def gain(self, record: StepRecord) -> tuple[int, int]:

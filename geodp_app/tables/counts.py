@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
@@ -51,6 +50,7 @@ from geodp_app.tables.source import (
     other_encoding,
     refuse_faults,
 )
+from geometry.arrays import Ints
 from geometry.grid_counts import GridCounts
 
 _T = TypeVar("_T")
@@ -397,7 +397,7 @@ def _label_values(connection: Any, expression: Any) -> Iterator[Any]:
         yield from batch.column("label").to_pylist()
 
 
-def _groups(connection: Any, expression: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _groups(connection: Any, expression: Any) -> tuple[Ints, Ints]:
     if connection.name == "duckdb":  # by itself: releases of Ibis and DuckDB differ over Arrow
         found = connection.con.execute(connection.compile(expression)).fetchnumpy()
         return np.asarray(found["key"], np.int64), np.asarray(found["amount"], np.int64)

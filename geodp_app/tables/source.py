@@ -20,14 +20,12 @@ from enum import IntEnum
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError, refusals
 from geodp_app.files.csv_table import Head, not_utf8, read_head
 from geodp_app.files.import_file import choose_columns, place_of
 from geodp_app.files.points import PointOptions
+from geometry.arrays import Ints
 
 _FORMS = "parquet:FILES, csv:FILES, duckdb:FILE::TABLE or URL::TABLE"
 
@@ -303,9 +301,7 @@ _OF_PERSONS: dict[int, str] = {
 }
 
 
-def refuse_faults(
-    source: TableSource, columns: TableColumns, frame: Frame, keys: NDArray[np.int64]
-) -> None:
+def refuse_faults(source: TableSource, columns: TableColumns, frame: Frame, keys: Ints) -> None:
     """Say what is wrong with a row, without its values: the first fault by column.
 
     Raises InputError if there is one.
