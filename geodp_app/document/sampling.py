@@ -141,13 +141,8 @@ def place_target(
 ) -> tuple[BaseGeometry, Frame]:
     """A target file's shape in grid units, and the frame that puts it there.
 
-    Parameters
-    ----------
-    d : int
-        Grid size; a shape in units of another grid is scaled.
-    bounds : Bounds, optional
-        Public bounds in degrees; by default the file's own, else, for a shape in degrees, its
-        box padded by a tenth of each side.
+    `d`: grid size; a shape in units of another grid is scaled.  `bounds`: public bounds in degrees;
+    by default the file's own, else, for a shape in degrees, its box padded by a tenth of each side.
 
     Returns
     -------

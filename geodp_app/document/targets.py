@@ -110,15 +110,8 @@ def place_drawing(
     """A target file's shape as a drawing, and the bounds that put it there.
 
     Raises InputError if nothing of the shape is left on the grid; GeoJSONError if its polygons
-    cannot be placed or united.
-
-    Parameters
-    ----------
-    grid : int
-        Grid size d.
-    bounds : Bounds, optional
-        Public bounds in degrees; by default the file's own, else, for a shape in degrees, its
-        padded box.
+    cannot be placed or united.  `grid`: grid size d.  `bounds`: public bounds in degrees; by
+    default the file's own, else, for a shape in degrees, its padded box.
     """
     shape, frame = place_target(target, grid, bounds)
     target.check_crossings()

@@ -60,10 +60,8 @@ def told_apart(bits: int | None) -> float:
 def names_of(values: Sequence[Any] | NDArray[Any]) -> tuple[list[str], dict[int, str]]:
     """The person that each value names: equal texts are one person.
 
-    Parameters
-    ----------
-    values : sequence, shape (n,)
-        Texts, numbers, or what else a column holds; floating-point numbers tell their width.
+    `values`: shape (n,): texts, numbers, or what else a column holds; floating-point numbers tell
+    their width.
 
     Returns
     -------

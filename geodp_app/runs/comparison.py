@@ -389,14 +389,8 @@ def write_shapes(folder: Path, rows: Sequence[Row], *, table: bool = False) -> N
     """Write every shape as GeoJSON: the folder appears with all of them, or not at all.
 
     The table, and shapes of learners that are not private, are the owner's alone (mode 0600).
-    Raises OSError as the system reports it.
-
-    Parameters
-    ----------
-    folder : path
-        New, or empty.
-    table : bool
-        Also the rows' figures, as :data:`TABLE`; private.
+    Raises OSError as the system reports it.  `folder`: new, or empty.  `table`: also the rows'
+    figures, as :data:`TABLE`; private.
     """
     target = Path(os.path.realpath(folder))
     temporary = target.parent / f".geodp-{os.getpid()}-{target.name}.tmp"

@@ -61,13 +61,9 @@ _KEPT: set[ProcessLink] = set()
 class ProcessLink:
     """One process, from its start to its end.
 
-    Parameters
-    ----------
-    receive : callable
-        Called from a thread with this link and every reply, and at last with None when the
-        process has ended, whoever ended it.
-    entry : callable
-        What runs in the process, given its end of the pipe; of a module that can be imported.
+    `receive`: called from a thread with this link and every reply, and at last with None when the
+    process has ended, whoever ended it.  `entry`: what runs in the process, given its end of the
+    pipe; of a module that can be imported.
     """
 
     def __init__(

@@ -33,10 +33,7 @@ def halts_left(log: RunLog) -> int | None:
 def refusal(log: RunLog | None, ready: bool) -> str:
     """Why no point can be asked about, in a sentence; empty if one can.
 
-    Parameters
-    ----------
-    ready : bool
-        Whether the learner's process holds the chunks of this run.
+    `ready`: whether the learner's process holds the chunks of this run.
     """
     if log is None or "votes" not in log.settings.declared.shows:
         return "Points are asked about after a run of the learner Triangles by votes."

@@ -33,12 +33,7 @@ _SLICE = 1024
 class PieceCounter:
     """Counts examples in pieces that differ in one halfplane.
 
-    Parameters
-    ----------
-    lattice : HalfplaneLattice
-        On the same grid.
-    others : tuple of Halfplane
-        At most two that do not move.
+    `lattice`: on the same grid.  `others`: at most two that do not move.
     """
 
     def __init__(
@@ -52,12 +47,8 @@ class PieceCounter:
     def count(self, sheet: Sheet, us: Ints, vs: Ints, watch: Callable[[], None]) -> Ints:
         """Examples of each label in the pieces with the moving halfplane at each dual point.
 
-        Parameters
-        ----------
-        us, vs : ndarray of int64, shape (m,)
-            Lattice coordinates, all admitted.
-        watch : callable
-            Called now and then; it may raise.
+        `us` and `vs`: shape (m,): lattice coordinates, all admitted.  `watch`: called now and then;
+        it may raise.
 
         Returns
         -------

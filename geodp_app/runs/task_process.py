@@ -47,12 +47,8 @@ def run_task(
 ) -> None:
     """Do one task: what the entry of its process calls.
 
-    Parameters
-    ----------
-    work : callable
-        Called with the pipe and the job that came through it; sends its answers.
-    failed : str
-        The beginning of the sentence that tells of an error.
+    `work`: called with the pipe and the job that came through it; sends its answers.  `failed`: the
+    beginning of the sentence that tells of an error.
     """
     prepare_process()
     with contextlib.suppress(EOFError, OSError):  # nobody is left to answer to

@@ -38,12 +38,9 @@ from learners.tiles.tile_choice import fewest_mistakes
 def warm_up(compiling: Callable[[], None], *, of_all: bool = True) -> None:
     """Load or compile every loop.
 
-    Parameters
-    ----------
-    compiling : callable
-        Called once, from any thread, when the first loop turns out not to be cached.
-    of_all : bool
-        False: while the second process compiles the others, those that most runs need are enough.
+    `compiling`: called once, from any thread, when the first loop turns out not to be cached.
+    `of_all`: false: while the second process compiles the others, those that most runs need are
+    enough.
     """
 
     def told(done: int, of: int) -> None:

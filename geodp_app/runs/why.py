@@ -93,13 +93,9 @@ def _percent(share: float) -> str:
 def score_words(gained: int, lost: int, left: int, need: float | None, score: float) -> str:
     """The score as an equation of its numbers, where they make it.
 
-    Parameters
-    ----------
-    gained, lost, left : int
-        Examples that the piece decided rightly and wrongly, and those it should have but did not.
-    need : float or None
-        b/k; None for a learner without a noisy count, whose score is what is gained less what is
-        lost, or minus what is wrong.
+    `gained`, `lost`, `left`: examples that the piece decided rightly and wrongly, and those
+    it should have but did not.  `need`: b/k; None for a learner without a noisy count, whose score
+    is what is gained less what is lost, or minus what is wrong.
     """
     if need is None and score == gained - lost:
         return f"Score: {count(gained)} − {count(lost)} = {decimal(score)}."

@@ -304,12 +304,7 @@ _OF_PERSONS: dict[int, str] = {
 def refuse_faults(source: TableSource, columns: TableColumns, frame: Frame, keys: Ints) -> None:
     """Say what is wrong with a row, without its values: the first fault by column.
 
-    Raises InputError if there is one.
-
-    Parameters
-    ----------
-    keys : ndarray of int64, shape (m,)
-        Negative ones are faults.
+    Raises InputError if there is one.  `keys`: shape (m,): negative ones are faults.
     """
     faulty = keys[keys < 0]
     if not len(faulty):
