@@ -1,6 +1,7 @@
 """Runs the command `geodp`: reads the arguments, runs one verb, turns errors into one line.
 
-The module of the typed verb alone is loaded.
+The module of the typed verb alone is loaded.  Importing that takes half a second, in which Ctrl+C
+must end as it does later: so nothing but Python's own modules is imported with this one.
 
 Exit codes: 0 done, 2 wrong input (one line on standard error, nothing written), 3 an audit refutes
 what a learner claims, 130 cancelled.  A command writes all of its files or none, so what was
@@ -14,16 +15,15 @@ import contextlib
 import errno
 import io
 import os
+import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from types import ModuleType
-from typing import TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from geodp_app.commands import Parser, RawHelp
-from geodp_app.errors import InputError, PictureError, printable
-from geodp_app.formatting import SPACE
-from learners import __version__
+if TYPE_CHECKING:
+    from geodp_app.commands import Parser
 
 #: The verbs in the order in which help lists them: their module of :mod:`geodp_app.commands`, and
 #: what they do.
@@ -55,8 +55,98 @@ learned.geojson and window.png.
 Exit codes: 0 done, 2 wrong input, 3 an audit refutes a claim, 130 cancelled."""
 
 
+class _Forgiving:
+    """Standard error that a reader may leave and a disk may refuse: no run ends for a word.
+
+    Other programs' words go where ours do: nowhere, once a write has failed.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """As much as can be said."""
+        try:
+            return self._stream.write(text)
+        except (OSError, ValueError):
+            self._give_up()
+            return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """One after the other."""
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        """What is left to be said, if it can be."""
+        try:
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._give_up()
+
+    def _give_up(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _open_streams() -> None:
+    """Give closed standard streams something to be: the next file opened would be taken for them.
+
+    What is printed to a closed output fails when it is, and what is said on a closed standard error
+    goes nowhere.
+    """
+    for number, name, mode in (
+        (0, "stdin", os.O_RDONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY),
+    ):  # fmt: skip
+        try:
+            os.fstat(number)
+        except OSError:
+            handle = os.open(os.devnull, mode)
+            if handle != number:
+                os.dup2(handle, number)
+                os.close(handle)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+    sys.stderr = cast("TextIO", _Forgiving(sys.stderr))
+
+
+def start() -> int:
+    """Import what is typed and run it; the exit code."""
+    _open_streams()
+    heard = signal.getsignal(signal.SIGINT)
+    # a KeyboardInterrupt amid imports would come out as a traceback, or as another error
+    if heard is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _leave)
+    try:
+        import geodp_app.own_packages  # noqa: F401  refuses others of their names
+    except ImportError as error:
+        return _say(str(error), 2)
+    try:
+        load(sys.argv[1:])
+    except ImportError as error:
+        from geodp_app.own_packages import overwritten
+
+        if words := overwritten():
+            return _say(f"{error}; {words}", 2)
+        raise
+    signal.signal(signal.SIGINT, heard)
+    return main()
+
+
+def _leave(*_: object) -> None:
+    """Nothing has begun, and nothing is to be put away."""
+    os.write(2, b"geodp: cancelled; nothing was written\n")
+    os._exit(130)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code.  Arguments are without the program's name."""
+    from geodp_app.errors import InputError, PictureError, printable
+
     for_any_terminal(sys.stdout, sys.stderr)
     arguments = join_negative_values(sys.argv[1:] if argv is None else argv)
     try:
@@ -65,7 +155,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         from geodp_app.files.writing import cancelled_text
 
-        return _say(cancelled_text(), 130)
+        return _say(printable(cancelled_text()), 130)
     except BrokenPipeError:
         _give_up_output()  # the reader went away (`geodp plan | head`)
         return 1
@@ -81,9 +171,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if what_to_do := advice(error):
             named = named or "standard output or the cache of compiled loops: "
             text = f"{named}cannot be written: {error.strerror}{what_to_do}"
-        return _say(text, 2)
+        return _say(printable(text), 2)
     except (InputError, PictureError) as error:
-        return _say(str(error), 2)
+        return _say(printable(str(error)), 2)
     except SystemExit as stop:  # --help and --version
         try:
             sys.stdout.flush()
@@ -96,6 +186,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def load(arguments: Sequence[str]) -> None:
     """Import what the verb that is typed needs to be read and begun."""
+    for name in ("learners", "geodp_app.commands"):  # of any
+        import_module(name)
     verb = (arguments or _default())[0]
     if verb in VERBS:
         verb_module(verb)
@@ -112,6 +204,7 @@ def _run(arguments: list[str]) -> int | None:
         options = build_parser(arguments).parse_args(arguments)
     # not before: help and a verb that is none need nothing of these
     from assets import UnknownExampleError
+    from geodp_app.errors import InputError
     from geodp_app.files.writing import forget_written
     from geometry.geojson import GeoJSONError
     from geometry.grid import BoundsError
@@ -127,6 +220,9 @@ def _run(arguments: list[str]) -> int | None:
 
 def build_parser(arguments: Sequence[str] | None = None) -> Parser:
     """The parser of the verb that `arguments` begin with, and of others by name; else of all."""
+    from geodp_app.commands import Parser, RawHelp
+    from learners import __version__
+
     parser = Parser(
         prog="geodp",
         description="Learn unions of polygons from labelled points, differentially privately.",
@@ -166,7 +262,7 @@ def join_negative_values(argv: Sequence[str]) -> list[str]:
 _PLAIN = {
     "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "η": "eta", "ρ": "rho",
     "−": "-", "–": "-", "—": "-", "’": "'", "…": "...", "≥": ">=", "≤": "<=", "×": "x",
-    "·": "*", "∧": "and", "∨": "or", "¬": "not ", "⊥": "none", SPACE: " ",
+    "·": "*", "∧": "and", "∨": "or", "¬": "not ", "⊥": "none", "\u00a0": " ",
 }  # fmt: skip
 
 
@@ -229,6 +325,6 @@ def _default() -> list[str]:
 
 
 def _say(message: str, code: int) -> int:
-    """One line on standard error, whatever the message holds."""
-    sys.stderr.write(f"geodp: {printable(' '.join(message.split()))}\n")
+    """One line on standard error."""
+    sys.stderr.write(f"geodp: {' '.join(message.split())}\n")
     return code
