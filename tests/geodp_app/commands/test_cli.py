@@ -13,6 +13,7 @@ import pytest
 from known_targets import square_geojson
 from terminal import fails, geodp, printed
 
+from geodp import Bounds, Frame, LearnedShape, save
 from geodp_app.cli import VERBS, join_negative_values, main
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.points import read_examples
@@ -133,8 +134,6 @@ def halves(tmp_path, write) -> tuple[Path, Path]:
     points = rng.integers(0, 1025, (200, 2))
     points[-1] = (800, 3)
     points[:3, 0] = 512  # on the line: inside
-    from geodp import Frame, LearnedShape, save
-
     learned = tmp_path / "l.geojson"
     save(LearnedShape(left_half(), Frame(1024)), learned)
     return learned, write("p.csv", labelled(points))
@@ -177,8 +176,6 @@ def test_evaluate_polygons_in_degrees_needs_bounds(write, capsys):
 
 
 def test_evaluate_brings_another_frame_into_its_own(tmp_path, write, capsys):
-    from geodp import Bounds, Frame, LearnedShape, save
-
     learned = tmp_path / "l.geojson"
     save(LearnedShape(left_half(), Frame(1024, Bounds(0, 0, 20, 20))), learned)
     # another grid over another box: x = 0..10 on degrees 5..15, so x <= 5 is inside
@@ -195,8 +192,6 @@ def test_evaluate_brings_another_frame_into_its_own(tmp_path, write, capsys):
 
 
 def test_the_same_box_on_a_finer_grid_matches_to_its_corners(tmp_path, write, capsys):
-    from geodp import Bounds, Frame, LearnedShape, save
-
     box = Bounds(13.1, 42.3, 20.7, 47.9)
     learned = tmp_path / "l.geojson"
     save(LearnedShape(left_half(), Frame(1024, box)), learned)
