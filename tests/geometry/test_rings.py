@@ -1,6 +1,7 @@
 """Which points rings hold, against fractions: on edges, at corners, where rings cross."""
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -92,20 +93,15 @@ def test_many_edges_have_the_same_answers(turned: bool) -> None:
     assert contains_points(polygon, corners).all()
 
 
-def star(n: int, d: int) -> np.ndarray:
-    """Wedges that share a corner and nothing else."""
-    angle = np.linspace(0, 2 * np.pi, 2 * n, endpoint=False)
+def star(n: int, d: int, every: int = 2) -> np.ndarray:
+    """Wedges that share a corner, every second of those that share their sides, too."""
+    angle = np.linspace(0, 2 * np.pi, every * n, endpoint=False)
     ends = np.rint(d / 2 * (1 + 0.9 * np.stack([np.cos(angle), np.sin(angle)], axis=1)))
-    tips = np.full((n, 2), d / 2)
-    return shapely.polygons(np.stack([tips, ends[::2], ends[1::2]], axis=1))
+    corners = [np.full_like(ends, d / 2), ends, np.roll(ends, -1, axis=0)]
+    return shapely.polygons(np.stack(corners, axis=1)[::every])
 
 
-def fan(n: int, d: int) -> np.ndarray:
-    """Wedges that share a corner and their sides."""
-    angle = np.linspace(0, 2 * np.pi, n, endpoint=False)
-    ends = np.rint(d / 2 * (1 + 0.9 * np.stack([np.cos(angle), np.sin(angle)], axis=1)))
-    tips = np.full((n, 2), d / 2)
-    return shapely.polygons(np.stack([tips, ends, np.roll(ends, -1, axis=0)], axis=1))
+fan = partial(star, every=1)
 
 
 def overlapping(n: int, d: int) -> np.ndarray:

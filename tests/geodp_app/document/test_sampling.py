@@ -204,8 +204,10 @@ def labels(d: Document) -> np.ndarray:
     return d.work.examples.labels != 0
 
 
-def test_the_same_points_get_the_labels_of_the_new_drawing():
-    d = sampled()
+@pytest.mark.parametrize("distribution", ["uniform", "clustered", "gaussian"])
+def test_the_same_points_get_the_labels_of_the_new_drawing(distribution):
+    """Also those that the drawing placed."""
+    d = sampled(distribution=distribution)
     points, old = d.work.examples.points, d.work.examples.labels
     for shapes in ((MOVED,), (MOVED, APART), (APART,), ()):
         d.edit("draw", Drawing(100, shapes))
@@ -224,16 +226,6 @@ def test_what_noise_flipped_stays_flipped(by_way_of):
     for shapes in (*by_way_of, (MOVED,)):
         d.edit("draw", Drawing(100, shapes))
         np.testing.assert_array_equal(labels(d) ^ inside(d), flipped)
-
-
-@pytest.mark.parametrize("where", ["clustered", "gaussian"])
-def test_points_that_the_drawing_placed_stay_where_they_are(where):
-    d = sampled(distribution=where)
-    points = d.work.examples.points
-    for shapes in ((APART,), ()):
-        d.edit("draw", Drawing(100, shapes))
-        assert d.work.examples.points is points
-        np.testing.assert_array_equal(labels(d), inside(d))
 
 
 def test_undo_and_redo_bring_back_exactly_what_was_there_with_its_note():

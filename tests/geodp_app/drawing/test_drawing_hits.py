@@ -36,15 +36,13 @@ def test_a_ring_can_be_left_out() -> None:
     assert nearest_edge(OUTLINES, (5, 4), 1, beside=(0, 1)) is None
 
 
-def test_an_edge_is_hit_at_a_grid_point_of_its_own() -> None:
-    # (0, 0)-(20, 10) has a grid point every two steps
-    outlines = Outlines.of(Drawing(20, (Shape(((0, 0), (20, 10), (0, 10))),)))
-    assert nearest_edge(outlines, (7.2, 3.2), 1.5) == Handle("edge", 0, 0, 0, (8, 4))
-
-
-def test_an_edge_without_grid_points_is_hit_at_the_nearest_one() -> None:
-    outlines = Outlines.of(Drawing(20, (Shape(((0, 0), (19, 10), (0, 10))),)))
-    assert nearest_edge(outlines, (9.2, 5.3), 1) == Handle("edge", 0, 0, 0, (9, 5))
+@pytest.mark.parametrize(
+    ("end", "at", "spot"),
+    [((20, 10), (7.2, 3.2), (8, 4)), ((19, 10), (9.2, 5.3), (9, 5))],  # every two steps; none
+)
+def test_an_edge_is_hit_at_a_grid_point_of_its_own_or_at_the_nearest_one(end, at, spot) -> None:
+    outlines = Outlines.of(Drawing(20, (Shape(((0, 0), end, (0, 10))),)))
+    assert nearest_edge(outlines, at, 1.5) == Handle("edge", 0, 0, 0, spot)
 
 
 def test_the_closing_edge_begins_at_the_last_vertex() -> None:
