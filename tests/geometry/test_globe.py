@@ -44,11 +44,21 @@ Points = NDArray[np.float64]
 Labels = NDArray[np.bool_]
 
 
+#: PROJ takes a while to find a way.
+way_between = cache(partial(Transformer.from_crs, always_xy=True))
+
+
 def moved(xy: Points, source: str, target: str) -> Points:
     """By pyproj alone."""
-    if source == target:
-        return xy
-    return np.column_stack(Transformer.from_crs(source, target, always_xy=True).transform(*xy.T))
+    return xy if source == target else np.column_stack(way_between(source, target).transform(*xy.T))
+
+
+@cache
+def way_to_degrees(bounds: Bounds) -> Any:
+    """Of several operations of PROJ that of the middle holds for all of the box."""
+    way = Transformer.from_crs(bounds.crs, "OGC:CRS84", always_xy=True)
+    way.transform(*np.mean([bounds.low, bounds.high], axis=0))
+    return way.get_last_used_operation()
 
 
 def degrees(bounds: Bounds, xy: Points) -> Points:
@@ -56,10 +66,7 @@ def degrees(bounds: Bounds, xy: Points) -> Points:
     own = np.array(bounds.low) + xy * (np.array(bounds.size) / D)
     if bounds.crs == LONLAT:
         return own
-    # of several operations of PROJ that of the middle holds for all of the box
-    way = Transformer.from_crs(bounds.crs, "OGC:CRS84", always_xy=True)
-    way.transform(*np.mean([bounds.low, bounds.high], axis=0))
-    return np.column_stack(way.get_last_used_operation().transform(*own.T))
+    return np.column_stack(way_to_degrees(bounds).transform(*own.T))
 
 
 def inside(shape: BaseGeometry, xy: Points) -> Labels:
