@@ -3,6 +3,7 @@
 import csv
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +64,13 @@ def flat(box: Bounds) -> Callable[[Any, str], Any]:
     lon, lat = box.to_lonlat(np.array([box.middle]))[0].tolist()
     there = f"+proj=laea +lat_0={lat} +lon_0={lon} +ellps=WGS84 +units=m"
 
+    @cache
+    def way(crs: str) -> Any:
+        return pyproj.Transformer.from_crs(crs, there, always_xy=True).transform
+
     def moved(drawn: Any, crs: str) -> Any:
-        way = pyproj.Transformer.from_crs(crs, there, always_xy=True)
         dense = shapely.segmentize(drawn, max(np.ptp(np.reshape(drawn.bounds, (2, 2)), 0)) / 4000)
-        return shapely.transform(dense, lambda xy: np.column_stack(way.transform(*xy.T))).buffer(0)
+        return shapely.transform(dense, lambda xy: np.column_stack(way(crs)(*xy.T))).buffer(0)
 
     return moved
 
