@@ -95,14 +95,6 @@ class RunRecord:
     #: Of a run by votes that is finished; without their diagnostics once read.
     questions: tuple[Question, ...] = ()
 
-    def stepped(self, record: StepRecord) -> RunRecord:
-        """The run with one more step."""
-        return replace(self, records=(*self.records, record))
-
-    def asked(self, question: Question) -> RunRecord:
-        """The run with one more question."""
-        return replace(self, questions=(*self.questions, question))
-
     def to_lines(self) -> list[str]:
         """One JSON object a line, without line ends; raises ValueError if pieces are of another
         lattice than the run's."""
@@ -137,11 +129,11 @@ class RunRecord:
                 if run is None or lattice is None:
                     run, lattice = _read_head(data)
                 elif run.release is not None:
-                    run = run.asked(_read_question(data, run))
+                    run = replace(run, questions=(*run.questions, _read_question(data, run)))
                 elif data.get("kind") == "release":
                     run = replace(run, release=_read_release(data, run, lattice))
                 else:
-                    run = run.stepped(_read_record(data, run, lattice))
+                    run = replace(run, records=(*run.records, _read_record(data, run, lattice)))
         if run is None:
             raise DamagedFileError("has no lines")
         return run

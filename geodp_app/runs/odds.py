@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -52,10 +53,13 @@ class Candidate:
         return text if self.log_odds is None else f"{text}; {ratio_words(self.log_odds)}"
 
 
+@dataclass(frozen=True)
 class WhatIf:
     """Judges candidates for one halfplane of a piece, the others given.
 
-    Parameters
+    Nothing is counted before the first of them: most steps are not asked about.
+
+    Attributes
     ----------
     question : ShadeQuestion
         Of the step; its examples outside the others are never held.
@@ -65,18 +69,26 @@ class WhatIf:
         Which of its halfplanes may be another, from 0.
     """
 
-    def __init__(self, question: ShadeQuestion, chosen: Piece, edge: int) -> None:
-        held = inside_piece(question.others, question.points)
-        points, labels = question.points[held], question.labels[held]
-        self._question = replace(question, points=points, labels=labels)
-        self._edge, self._chosen = edge, chosen
-        self._best = weigh(chosen[edge], self._question)[2]
+    question: ShadeQuestion
+    chosen: Piece
+    edge: int
+
+    @cached_property
+    def _inside(self) -> ShadeQuestion:
+        """The question about the examples that the others hold."""
+        held = inside_piece(self.question.others, self.question.points)
+        points, labels = self.question.points[held], self.question.labels[held]
+        return replace(self.question, points=points, labels=labels)
+
+    @cached_property
+    def _best(self) -> int:
+        return weigh(self.chosen[self.edge], self._inside)[2]
 
     def judge(self, halfplane: Halfplane) -> Candidate:
         """The piece with this halfplane in place of the chosen one."""
-        positives, negatives, value = weigh(halfplane, self._question)
-        rate, k = self._question.rate, self._question.score.k
-        piece = (*self._chosen[: self._edge], halfplane, *self._chosen[self._edge + 1 :])
+        positives, negatives, value = weigh(halfplane, self._inside)
+        rate, k = self.question.rate, self.question.score.k
+        piece = (*self.chosen[: self.edge], halfplane, *self.chosen[self.edge + 1 :])
         odds = rate * (value - self._best) if rate else None
         return Candidate(piece, positives, negatives, value / k, odds)
 

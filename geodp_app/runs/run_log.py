@@ -128,7 +128,7 @@ class RunLog:
         self._test.add(record.release)
         if record.release.tile is not None:
             self._tile_shapes.append(record.release.shape())
-        self.run = self.run.stepped(record)
+        self.run = replace(self.run, records=(*self.records, record))
         self._views.append(views)
         self.votes = votes
         if not self.idle(record):
@@ -143,7 +143,7 @@ class RunLog:
 
     def ask(self, question: Question) -> None:
         """A point was asked about after its end."""
-        self.run = self.run.asked(question)
+        self.run = replace(self.run, questions=(*self.questions, question))
 
     @staticmethod
     def idle(record: StepRecord) -> bool:

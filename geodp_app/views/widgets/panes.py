@@ -1,13 +1,13 @@
 """Makes labels of words and numbers, panes with a title, folds that open at a press, rows that
-fold; and lays widgets out.
+fold, and the status line of a window; and lays widgets out.
 """
 
 from __future__ import annotations
 
 from typing import TypeVar
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QBoxLayout,
@@ -231,6 +231,52 @@ class Note(QLabel):
         self.setText(shown)
         cut = "" if shown == self.words else self.words
         self.setToolTip("\n".join(part for part in (cut, self._tip) if part))
+
+
+#: Milliseconds for which a message stays.
+TELL_FOR = 8000
+
+
+class StatusLine(QLabel):
+    """A hint that gives way to messages, and both to the tip of the command pointed at.
+
+    QStatusBar's own messages hide the bar's widgets, and a change of layout shows these again
+    beneath the message.
+    It asks for no width: a long sentence must not widen the window.  What does not fit ends in
+    dots, and the tool tip has all of it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._hint = self._message = self._tip = ""
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._timer = QTimer(self, singleShot=True)
+        self._timer.timeout.connect(lambda: self.say(message=""))
+
+    def tell(self, text: str) -> None:
+        """What has just happened, for a while, wherever the pointer is."""
+        self.say(message=text, tip="")
+        self._timer.start(TELL_FOR)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, room = QPainter(self), self.contentsRect()
+        end = Qt.TextElideMode.ElideRight
+        shown = self.fontMetrics().elidedText(self.text(), end, room.width())
+        align, on = int(Qt.AlignmentFlag.AlignVCenter), self.isEnabled()
+        role = self.foregroundRole()
+        self.style().drawItemText(painter, room, align, self.palette(), on, shown, role)
+        painter.end()
+
+    def say(
+        self, *, hint: str | None = None, message: str | None = None, tip: str | None = None
+    ) -> None:
+        """What to do next; what has happened; what the command under the pointer does, empty when
+        there is none."""
+        self._hint = self._hint if hint is None else hint
+        self._message = self._message if message is None else message
+        self._tip = self._tip if tip is None else tip
+        self.setText(self._tip or self._message or self._hint)
+        self.setToolTip(self.text())
 
 
 class Pane(QFrame):

@@ -1,19 +1,13 @@
-"""Lays out the views of the window, with a status line at its foot.
-
-The line at its foot says what to do next, or for a while what has just happened.  QStatusBar's own
-messages are not used: they hide the bar's widgets, and a change of layout shows these again beneath
-the message.
-"""
+"""Lays out the views of the window, with a status line at its foot."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QLabel,
     QMainWindow,
     QScrollArea,
-    QSizePolicy,
     QStackedWidget,
     QTabWidget,
     QVBoxLayout,
@@ -28,52 +22,8 @@ from geodp_app.views.plane.plane_view import PlaneView
 from geodp_app.views.run.cards import FiguresPanel, QueryCard, SpentCard, WhyCard
 from geodp_app.views.run.error_chart import ErrorChart
 from geodp_app.views.run.timeline import Timeline
-from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled, splitter_of
+from geodp_app.views.widgets.panes import Pane, StatusLine, dressed, fill, scrolled, splitter_of
 from geodp_app.views.widgets.theme import dressed_at_the_end
-
-#: Milliseconds for which a message stays.
-TELL_FOR = 8000
-
-
-class StatusLine(QLabel):
-    """A hint that gives way to messages, and both to the tip of the command pointed at.
-
-    It asks for no width: a long sentence must not widen the window.  What does not fit ends in
-    dots, and the tool tip has all of it.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._hint = self._message = self._tip = ""
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._timer = QTimer(self, singleShot=True)
-        self._timer.timeout.connect(lambda: self.say(message=""))
-
-    def tell(self, text: str) -> None:
-        """What has just happened, for a while, wherever the pointer is."""
-        self.say(message=text, tip="")
-        self._timer.start(TELL_FOR)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter, room = QPainter(self), self.contentsRect()
-        end = Qt.TextElideMode.ElideRight
-        shown = self.fontMetrics().elidedText(self.text(), end, room.width())
-        align, on = int(Qt.AlignmentFlag.AlignVCenter), self.isEnabled()
-        role = self.foregroundRole()
-        self.style().drawItemText(painter, room, align, self.palette(), on, shown, role)
-        painter.end()
-
-    def say(
-        self, *, hint: str | None = None, message: str | None = None, tip: str | None = None
-    ) -> None:
-        """What to do next; what has happened; what the command under the pointer does, empty when
-        there is none."""
-        self._hint = self._hint if hint is None else hint
-        self._message = self._message if message is None else message
-        self._tip = self._tip if tip is None else tip
-        self.setText(self._tip or self._message or self._hint)
-        self.setToolTip(self.text())
-
 
 #: Of a window that was never opened before, where the screen has room for it, in
 #: device-independent pixels.

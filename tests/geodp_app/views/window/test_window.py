@@ -38,7 +38,7 @@ from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
 from geodp_app.views.panels.dialogs import VertexDialog, VertexModel
 from geodp_app.views.run.live_run import REST
-from geodp_app.views.window import layout
+from geodp_app.views.widgets import panes
 from geodp_app.views.window.main_window import MainWindow
 from geometry.geojson import read_geojson
 from geometry.halfplane import Sheet
@@ -415,7 +415,7 @@ def test_the_release_view_of_an_unfinished_run_shows_nothing_of_it(qtbot, window
 def test_what_is_told_stands_for_the_hint_and_gives_way_to_a_tip(window, qtbot, monkeypatch):
     line = window.status_line
     assert line.text()
-    monkeypatch.setattr(layout, "TELL_FOR", 50)
+    monkeypatch.setattr(panes, "TELL_FOR", 50)
     window.status_line.tell("somewhere.geojson: shapes: 2, vertices: 11")
     line.say(hint="Click to place a vertex.")
     assert line.text().startswith("somewhere")
