@@ -22,9 +22,9 @@ from PySide6.QtGui import QImage, QPainter, QTransform
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from geodp_app.dual.sheets import Window
-from geodp_app.palette import Palette, load_palette
+from geodp_app.palette import Palette
 from geodp_app.runs.questions import OneReport
-from geodp_app.views.widgets.plotting import Dots, PictureItem, added, cosmetic, tinted
+from geodp_app.views.widgets.plotting import Dots, Layer, PictureItem, cosmetic, tinted
 
 #: Largest side of a picture, in pixels; finer grids share pixels.
 MAX_SIDE = 2049
@@ -258,14 +258,15 @@ def pooled(codes: NDArray[np.uint8], by: int) -> NDArray[np.uint8]:
     return codes
 
 
-class ExamplesLayer:
+class ExamplesLayer(Layer):
     """The examples' items in one plot."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self._image = added(plot, z, _Crowd())
-        self._marks = added(plot, z, MarksItem())
+        super().__init__(plot)
+        self._image = self._add(z, _Crowd())
+        self._marks = self._add(z, MarksItem())
         self._scatters = {
-            kind: added(plot, z + kind / 10, Dots(_SIZES[kind], _SYMBOLS[kind])) for kind in Kind
+            kind: self._add(z + kind / 10, Dots(_SIZES[kind], _SYMBOLS[kind])) for kind in Kind
         }
         self.shown: ExampleKinds | None = None
         #: Points and the pixels they are on.
@@ -309,11 +310,6 @@ class ExamplesLayer:
         codes = picture(examples, grid, self._places[1])
         self._image.show_codes(codes, self._colours, Window(-0.5, reach, -0.5, reach))
 
-    def set_visible(self, visible: bool) -> None:
-        items: list[pg.GraphicsObject] = [self._image, self._marks, *self._scatters.values()]
-        for item in items:
-            item.setVisible(visible)
-
 
 _NONE: NDArray[np.int64] = np.zeros((0, 2), dtype=np.int64)
 
@@ -321,12 +317,12 @@ _NONE: NDArray[np.int64] = np.zeros((0, 2), dtype=np.int64)
 _SIZE = 16.0
 
 
-class ReportLayer:
+class ReportLayer(Layer):
     """A ring around the report: a circle for a positive one, a diamond for a negative one."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self.ring = added(plot, z, Dots(_SIZE))
-        self._palette = load_palette("light")
+        super().__init__(plot)
+        self.ring = self._add(z, Dots(_SIZE))
         self._report: OneReport | None = None
 
     def set_palette(self, palette: Palette) -> None:
@@ -348,6 +344,3 @@ class ReportLayer:
             pen=cosmetic(p.selection, 2.5),
             brush=pg.mkBrush(ink if report.present else p.canvas),
         )
-
-    def set_visible(self, visible: bool) -> None:
-        self.ring.setVisible(visible)

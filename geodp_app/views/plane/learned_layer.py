@@ -31,6 +31,7 @@ from geodp_app.views.widgets.plotting import (
     Badge,
     Badges,
     Dots,
+    Layer,
     PictureItem,
     added,
     cosmetic,
@@ -52,27 +53,26 @@ _REST_TILE = 0.05
 _FRAMES = 18
 
 
-class LearnedLayer:
-    """Items of the hypothesis in one plot."""
+class LearnedLayer(Layer):
+    """Items of the hypothesis in one plot; single steps are private, the region is not."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self.tiling = added(plot, z - 0.1, QGraphicsPathItem())
+        super().__init__(plot)
+        self.tiling = self._add(z - 0.1, QGraphicsPathItem())
         self._tiled: Sequence[Tile | EdgeZone] = ()
-        self.region = added(plot, z, QGraphicsPathItem())
-        self.earlier = added(plot, z + 0.1, QGraphicsPathItem())
-        self.newest = added(plot, z + 0.2, QGraphicsPathItem())
-        self.pointed = added(plot, z + 0.3, QGraphicsPathItem())
-        self.again = added(plot, z + 0.05, QGraphicsPathItem())
-        self._sides = [added(plot, z + 0.25, QGraphicsPathItem()) for _ in range(3)]
+        self.region = self._add(z, QGraphicsPathItem(), public=True)
+        self.earlier = self._add(z + 0.1, QGraphicsPathItem())
+        self.newest = self._add(z + 0.2, QGraphicsPathItem())
+        self.pointed = self._add(z + 0.3, QGraphicsPathItem())
+        self.again = self._add(z + 0.05, QGraphicsPathItem())
+        self._sides = [self._add(z + 0.25, QGraphicsPathItem()) for _ in range(3)]
         self.numbers = Badges(plot.vb, z + 9)
         self._pieces: Sequence[tuple[Region, ...]] = ()
         self._whole, self.lit, self._d = False, -1, 1
         self._frame = _FRAMES
         self.flash = QTimer(plot, interval=33)
         self.flash.timeout.connect(self._fade)
-        self._theme: Palette | None = None
-        self._palette: Palette | None = None
-        self._past = False
+        self._theme, self._past = self._palette, False
         self._tile: Tile | EdgeZone | None = None
         self._zones = False
 
@@ -95,8 +95,7 @@ class LearnedLayer:
         """Grey: what is learned is out of date; or not."""
         if past != self._past:
             self._past = past
-            if self._theme is not None:
-                self.set_palette(self._theme)
+            self.set_palette(self._theme)
 
     def show(
         self,
@@ -137,8 +136,6 @@ class LearnedLayer:
 
     def _number(self) -> None:
         """Numbers of the pieces; of the newest, numbers and colours of its edges."""
-        if self._palette is None:
-            return
         colours, grey, badges = edge_colours(self._palette), self._palette.soft_ink, []
         sides = self._newest_sides()
         for i, item in enumerate(self._sides):
@@ -163,9 +160,8 @@ class LearnedLayer:
 
     def _pen_tiling(self) -> None:
         """Borders of zones cross the learned shape at all angles: they are fainter than tiles'."""
-        if self._palette is not None:
-            width, alpha = (0.6, 0.22) if self._zones else (1.0, 0.4)
-            self.tiling.setPen(cosmetic(self._palette.border, width, alpha=alpha))
+        width, alpha = (0.6, 0.22) if self._zones else (1.0, 0.4)
+        self.tiling.setPen(cosmetic(self._palette.border, width, alpha=alpha))
 
     def show_again(self, shapes: Sequence[BaseGeometry]) -> None:
         """Show the outlines of other runs, each faint: where they agree they add up."""
@@ -218,12 +214,6 @@ class LearnedLayer:
             path = _pieces_path([piece], d)
         self.pointed.setPath(path)
 
-    def set_visible(self, visible: bool) -> None:
-        """Show or hide the single steps; the region stays."""
-        steps = (self.tiling, self.earlier, self.newest, self.pointed, self.again)
-        for item in (*steps, *self._sides):
-            item.setVisible(visible)
-
     def _fade(self) -> None:
         self._frame = min(self._frame + 1, _FRAMES)
         if self._frame >= _FRAMES:
@@ -231,8 +221,6 @@ class LearnedLayer:
         self._tint()
 
     def _tint(self) -> None:
-        if self._palette is None:
-            return
         share = 1 - self._frame / _FRAMES
         rest = _REST if self._tile is None else _REST_TILE
         alpha = rest + (_FLASH - rest) * share * share
@@ -303,20 +291,23 @@ _TINT = 0.35
 _SIZE, _QUESTION_SIZE = 7.0, 12.0
 
 
-def _answers(plot: pg.PlotItem, z: float, size: float, none: int | None) -> dict[int | None, Dots]:
+def _answers(size: float, none: int | None) -> dict[int | None, Dots]:
     """Dots for the answers 1 and 0, and for ⊥, whose key is `none`."""
-    return {key: added(plot, z, Dots(size, "x" if key == none else "s")) for key in (1, 0, none)}
+    return {key: Dots(size, "x" if key == none else "s") for key in (1, 0, none)}
 
 
-class VotesLayer:
-    """The items of a run by votes in one plot."""
+class VotesLayer(Layer):
+    """The items of a run by votes in one plot: margins are private, and which points were asked is
+    said by the release's file alone."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self.image = added(plot, z - 13, PictureItem())
-        self.scatters = _answers(plot, z + 0.1, _SIZE, -1)
+        super().__init__(plot)
+        self.image = self._add(z - 13, PictureItem())
+        self.scatters = _answers(_SIZE, -1)
+        for scatter in self.scatters.values():
+            self._add(z + 0.1, scatter)
         self._votes: VoteView | None = None
         self._d = 1
-        self._palette: Palette | None = None
 
     def set_palette(self, palette: Palette) -> None:
         self._palette = palette
@@ -332,18 +323,12 @@ class VotesLayer:
         for answer, scatter in self.scatters.items():
             where = _NONE if votes is None else votes.asked[votes.answers == answer]
             scatter.show_at(where)
-        if votes is None or self._palette is None:
+        if votes is None:
             self.image.set_image(None, None)
             return
         half = d / (PLACES - 1) / 2
         window = Window(-half, d + half, -half, d + half)
         self.image.set_image(margin_image(votes.margins, self._palette), window)
-
-    def set_visible(self, visible: bool) -> None:
-        """Margins are private, and which points were asked is said by the release's file alone."""
-        self.image.setVisible(visible)
-        for scatter in self.scatters.values():
-            scatter.setVisible(visible)
 
 
 _NONE: NDArray[np.int64] = np.empty((0, 2), dtype=np.int64)
@@ -365,7 +350,9 @@ class QuestionsLayer:
     """The items of questions in one plot."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self.symbols = _answers(plot, z, _QUESTION_SIZE, None)
+        self.symbols = _answers(_QUESTION_SIZE, None)
+        for symbol in self.symbols.values():
+            added(plot, z, symbol)
         self.words = added(plot, z + 0.2, pg.TextItem())
         self.words.hide()
 
@@ -388,9 +375,8 @@ class QuestionsLayer:
         if not questions:
             return
         newest = questions[-1]
-        votes = newest.votes.replace("; ", "\n")
-        lines = [newest.answer[0].upper() + newest.answer[1:], *filter(None, [votes])]
-        self.words.setPlainText("\n".join(lines))
+        said = newest.answer[0].upper() + newest.answer[1:]
+        self.words.setPlainText("\n".join([said, *filter(None, newest.votes.split("; "))]))
         x, y = newest.point
         self.words.setPos(x, y)
         # towards the middle, so that the words stay in the square

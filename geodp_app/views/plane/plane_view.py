@@ -6,6 +6,7 @@ keys in grid units, the layers draw what it and the run say.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
@@ -31,7 +32,7 @@ from geodp_app.views.plane.learned_layer import (
 from geodp_app.views.widgets.plotting import (
     Dots,
     GridPlot,
-    added,
+    Layer,
     cosmetic,
     line_path,
     ring_path,
@@ -39,35 +40,35 @@ from geodp_app.views.widgets.plotting import (
 )
 from geometry.polygons import orient_valid
 
-#: Vertices are drawn as handles up to this many.
-_MOST_HANDLES = 40_000
+#: Vertices are drawn as handles up to this many, and so many faults are told in words.
+_MOST_HANDLES, _MOST_WORDS = 40_000, 5
 #: Drawings with more vertices are looked at when the hand rests, in milliseconds.
 _LARGE, _REST = 600, 150
 
 
-class DrawingLayer:
-    """Items of the drawing in one plot."""
+class DrawingLayer(Layer):
+    """Items of the drawing in one plot; the keyboard's cursor is no data."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self._plot = plot
-        self._area = added(plot, z - 0.05, QGraphicsPathItem())
-        self._target = added(plot, z, QGraphicsPathItem())
-        self._selected_area = added(plot, z + 0.05, QGraphicsPathItem())
-        self._selected = added(plot, z + 0.1, QGraphicsPathItem())
-        self._draft = added(plot, z + 0.2, QGraphicsPathItem())
-        self._preview = added(plot, z + 0.15, QGraphicsPathItem())
-        self._dabs = added(plot, z - 0.1, QGraphicsPathItem())
-        self._handles = added(plot, z + 0.3, Dots(7, "s"))
-        self._placed = added(plot, z + 0.4, Dots(8, "o"))
-        self._hovered = added(plot, z + 0.5, Dots(12, "o"))
-        self._faults = added(plot, z + 0.6, Dots(15, "x"))
-        self._cursor = added(plot, z + 0.7, Dots(19, "+"))
-        self._words: list[pg.TextItem] = []
-        self._palette: Palette | None = None
+        super().__init__(plot)
+        self._area = self._add(z - 0.05, QGraphicsPathItem())
+        self._target = self._add(z, QGraphicsPathItem())
+        self._selected_area = self._add(z + 0.05, QGraphicsPathItem())
+        self._selected = self._add(z + 0.1, QGraphicsPathItem())
+        self._draft = self._add(z + 0.2, QGraphicsPathItem())
+        self._preview = self._add(z + 0.15, QGraphicsPathItem())
+        self._dabs = self._add(z - 0.1, QGraphicsPathItem())
+        self._handles = self._add(z + 0.3, Dots(7, "s"))
+        self._placed = self._add(z + 0.4, Dots(8, "o"))
+        self._hovered = self._add(z + 0.5, Dots(12, "o"))
+        self._faults = self._add(z + 0.6, Dots(15, "x"))
+        self._cursor = self._add(z + 0.7, Dots(19, "+"), public=True)
+        self._words = [self._add(90, pg.TextItem(anchor=(0.5, 1.4))) for _ in range(_MOST_WORDS)]
         self._drawn: tuple[Drawing | None, str] = (None, "")
 
     def set_palette(self, palette: Palette) -> None:
-        self._palette = palette
+        for word in self._words:
+            word.setColor(palette.danger)
         self._target.setPen(cosmetic(palette.target, 1.8, dash=(5, 3)))
         self._area.setPen(pg.mkPen(None))
         self._area.setBrush(tinted(palette.target, 0.05))
@@ -102,11 +103,17 @@ class DrawingLayer:
             self._handles.show_at(handles[:_MOST_HANDLES])
         self._selected.setPath(ring_path(editor.selected_rings()))
         self._selected_area.setPath(union_path(editor.selected_parts()))
-        self._show_draft(tool.draft or Draft((), ()))
+        draft = tool.draft or Draft((), ())
+        self._draft.setPath(line_path(draft.vertices))
+        self._preview.setPath(ring_path([draft.preview] if draft.preview else []))
+        self._placed.show_at(draft.vertices)
         self._hovered.show_at([hover.position] if hover and hover.position else [])
         self._cursor.show_at([cursor] if cursor else [])
-        own = None if tool.draft is None else tool.draft.fault
-        self._show_faults([*shapes_faults, *([own] if own else [])])
+        faults = [*shapes_faults, *([draft.fault] if draft.fault else [])]
+        self._faults.show_at([fault.at for fault in faults])
+        for word, fault in itertools.zip_longest(self._words, faults[:_MOST_WORDS]):
+            word.setText("" if fault is None else fault.text)
+            word.setPos(*((0, 0) if fault is None else fault.at))
 
     def show_dabs(self, dabs: Sequence[tuple[int, int, int]]) -> None:
         """Show where a painted sample comes from."""
@@ -114,33 +121,6 @@ class DrawingLayer:
         for x, y, r in dabs:
             path.addEllipse(x - r, y - r, 2 * r, 2 * r)
         self._dabs.setPath(path.simplified() if len(dabs) < 200 else path)
-
-    def set_visible(self, visible: bool) -> None:
-        """Show or hide everything but the keyboard's cursor, which is no data."""
-        items = (
-            self._area, self._target, self._selected_area, self._selected, self._draft,
-            self._preview, self._dabs, self._handles, self._placed, self._hovered, self._faults,
-        )  # fmt: skip
-        for item in (*items, *self._words):
-            item.setVisible(visible)
-
-    def _show_draft(self, draft: Draft) -> None:
-        self._draft.setPath(line_path(draft.vertices))
-        self._preview.setPath(ring_path([draft.preview] if draft.preview else []))
-        self._placed.show_at(draft.vertices)
-
-    def _show_faults(self, faults: Sequence[Fault]) -> None:
-        self._faults.show_at([fault.at for fault in faults])
-        for word in self._words:
-            self._plot.removeItem(word)
-        self._words = []
-        assert self._palette is not None
-        for fault in faults[:5]:
-            word = pg.TextItem(fault.text, color=self._palette.danger, anchor=(0.5, 1.4))
-            word.setPos(*fault.at)
-            word.setZValue(90)
-            self._plot.addItem(word, ignoreBounds=True)
-            self._words.append(word)
 
 
 def union_path(shapes: Sequence[Shape]) -> QPainterPath:

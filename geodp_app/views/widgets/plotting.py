@@ -35,7 +35,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Frame
 from geodp_app.dual.sheets import Scale, Window
-from geodp_app.palette import Palette, diverging_ramp, mix, ramp
+from geodp_app.palette import Palette, diverging_ramp, load_palette, mix, ramp
 from geodp_app.views.widgets.panes import Themed
 from geometry.grid import Bounds
 
@@ -62,11 +62,7 @@ def shape_path(shape: BaseGeometry) -> QPainterPath:
 def line_path(vertices: Sequence[tuple[float, float]]) -> QPainterPath:
     """An open line through vertices, grid units."""
     path = QPainterPath()
-    for i, (x, y) in enumerate(vertices):
-        if i == 0:
-            path.moveTo(x, y)
-        else:
-            path.lineTo(x, y)
+    path.addPolygon(QPolygonF([QPointF(x, y) for x, y in vertices]))
     return path
 
 
@@ -97,6 +93,26 @@ def added(plot: pg.PlotItem, height: float, item: Item) -> Item:
     item.setZValue(height)
     plot.addItem(item, ignoreBounds=True)
     return item
+
+
+class Layer:
+    """Items in one plot; in the release view those are hidden that are private."""
+
+    _palette = load_palette("light")
+
+    def __init__(self, plot: pg.PlotItem) -> None:
+        self._plot = plot
+        self._private: list[QGraphicsItem] = []
+
+    def _add(self, height: float, item: Item, *, public: bool = False) -> Item:
+        if not public:
+            self._private.append(item)
+        return added(self._plot, height, item)
+
+    def set_visible(self, visible: bool) -> None:
+        """Show or hide what is private."""
+        for item in self._private:
+            item.setVisible(visible)
 
 
 class PlaneAxis(pg.AxisItem):  # type: ignore[misc]
@@ -266,22 +282,17 @@ class GridPlot(pg.PlotWidget):  # type: ignore[misc]
             self.getViewBox().setRange(QRectF(0, 0, d, d), padding=0.03)
 
 
-class Overlay(QGraphicsItem):
+class Overlay(Themed, QGraphicsItem):
     """Something painted over a plot in the pixels of its view box: it maps its few points itself,
     which stays exact however deep the zoom."""
 
     def __init__(self, box: pg.ViewBox, height: float) -> None:
         super().__init__(box)
         self._box = box
-        self._palette: Palette | None = None
         self.setZValue(height)
         self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
         for changed in (box.sigRangeChanged, box.sigResized):
             changed.connect(lambda *_: self._moved())
-
-    def set_palette(self, palette: Palette) -> None:
-        self._palette = palette
-        self.update()
 
     def show_with(self, **values: Any) -> None:
         """Other values of some of its attributes."""
@@ -309,10 +320,9 @@ class Overlay(QGraphicsItem):
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
-        if self._palette is not None:
-            painter.setClipRect(self.boundingRect())
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            self.draw(painter, self._palette)
+        painter.setClipRect(self.boundingRect())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self.draw(painter, self._palette)
 
     def draw(self, painter: QPainter, palette: Palette) -> None:
         """Paint it in the coordinates of the screen."""
