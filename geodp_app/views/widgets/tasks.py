@@ -1,12 +1,10 @@
 """Does work beside the window: in threads, where the newest request of a kind wins and older ones
 are dropped, and in processes; and frees cycles of objects, which no thread but the window's may do.
 
-A thread of :class:`Background` and the window share two queues and no Qt object: the window polls
-while it waits, so nothing that Qt has deleted is ever touched and closing the window waits for
-nobody.  The threads that hear what processes say must not emit a signal of an object that the
-window's thread may be deleting, either: Qt would read what is freed.  So they tell a post office
-that nobody deletes before the process ends, and it looks for whom a letter is, and whether that one
-is still there, where windows are deleted too.
+A thread must not emit a signal of an object that the window's thread may be deleting: Qt would read
+what is freed.  So threads tell a post office that nobody deletes before the process ends, and it
+looks for whom a letter is, and whether that one is still there, where windows are deleted too.
+Closing a window waits for nobody.
 
 Wherever else Python happened to free cycles of objects, in another thread or inside a call of Qt,
 objects of windows that are gone would be deleted there, under Qt's locks: the process may wait for
@@ -18,18 +16,17 @@ To cancel a task its process is ended: at once, whatever it is doing.  No method
 from __future__ import annotations
 
 import atexit
-import contextlib
 import functools
 import sys
 import threading
 import weakref
 from collections.abc import Callable, Hashable
 from multiprocessing.connection import Connection
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any
 
 from pyqtgraph.util.garbage_collector import GarbageCollector
-from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
 from shiboken6 import isValid
 
 from geodp_app.runs.process_link import ProcessLink
@@ -39,10 +36,6 @@ from geodp_app.runs.task_process import TaskDone, TaskFailed
 Work = Callable[[Callable[[], bool]], object]
 
 _Task = tuple[Hashable, threading.Event, Work]
-_Result = tuple[Hashable, threading.Event, object]
-
-#: Milliseconds between two looks at the results.
-_POLL = 10
 
 
 class Background(QObject):
@@ -54,12 +47,9 @@ class Background(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
-        self._results: SimpleQueue[_Result] = SimpleQueue()
         self._newest: dict[Hashable, threading.Event] = {}
-        self._timer = QTimer(self, interval=_POLL)
-        self._timer.timeout.connect(self._deliver)
-        queues = (self._tasks, self._results)
-        threading.Thread(target=_work_off, args=queues, name="pictures", daemon=True).start()
+        work = (self._tasks, handed_over(self._deliver))
+        threading.Thread(target=_work_off, args=work, name="pictures", daemon=True).start()
         weakref.finalize(self, self._tasks.put, None)
 
     @property
@@ -72,7 +62,6 @@ class Background(QObject):
         self.drop(key)
         self._newest[key] = token = threading.Event()
         self._tasks.put((key, token, work))
-        self._timer.start()
 
     def drop(self, key: Hashable) -> None:
         """Forget a request; its result will not come."""
@@ -85,18 +74,13 @@ class Background(QObject):
         for key in tuple(self._newest):
             self.drop(key)
 
-    def _deliver(self) -> None:
-        with contextlib.suppress(Empty):
-            while True:
-                key, token, result = self._results.get_nowait()
-                if self._newest.get(key) is token:
-                    del self._newest[key]
-                    self.done.emit(key, result)
-        if not self._newest:
-            self._timer.stop()
+    def _deliver(self, key: Hashable, token: threading.Event, result: object) -> None:
+        if self._newest.get(key) is token:
+            del self._newest[key]
+            self.done.emit(key, result)
 
 
-def _work_off(tasks: SimpleQueue[_Task | None], results: SimpleQueue[_Result]) -> None:
+def _work_off(tasks: SimpleQueue[_Task | None], deliver: Callable[..., None]) -> None:
     """Do tasks one after another, until told None."""
     while (task := tasks.get()) is not None:
         key, token, work = task
@@ -107,7 +91,7 @@ def _work_off(tasks: SimpleQueue[_Task | None], results: SimpleQueue[_Result]) -
         except Exception:  # told as for any thread; the next task may fare better
             fault = (*sys.exc_info(), threading.current_thread())
             threading.excepthook(threading.ExceptHookArgs(fault))
-        results.put((key, token, result))
+        deliver(key, token, result)
         # what was asked for is not kept until the next request
         del task, key, token, work, result
 
