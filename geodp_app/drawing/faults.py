@@ -377,10 +377,7 @@ def _between_rings(shape: Shape, edges: _Edges, met: Meetings) -> list[_Finding]
 
 
 def _nesting(
-    shape: Shape,
-    regions: dict[int, BaseGeometry],
-    pair: tuple[int, int],
-    touches: Sequence[_Pair],
+    shape: Shape, regions: dict[int, BaseGeometry], pair: tuple[int, int], touches: Sequence[_Pair]
 ) -> _Finding | None:
     """What is wrong between two rings whose edges neither cross nor overlap."""
     other, hole = pair

@@ -107,10 +107,7 @@ def newest_mark(marks: Sequence[Mark], sheet: Sheet, edge: int = 0) -> Mark | No
 
 
 def nearest_mark(
-    marks: Sequence[Mark],
-    pixels: NDArray[np.float64],
-    at: tuple[float, float],
-    radius: float,
+    marks: Sequence[Mark], pixels: NDArray[np.float64], at: tuple[float, float], radius: float
 ) -> Mark | None:
     """The mark whose pixel, one row of `pixels` each, is nearest; None beyond the radius."""
     if not len(marks):
@@ -121,11 +118,7 @@ def nearest_mark(
     return marks[best] if gaps[best] <= radius else None
 
 
-def neighbourhood(
-    lattice: HalfplaneLattice,
-    mark: Mark,
-    lines: ExampleLines | None,
-) -> Window:
+def neighbourhood(lattice: HalfplaneLattice, mark: Mark, lines: ExampleLines | None) -> Window:
     """A window around a mark in which single lines can be told apart.
 
     Parameters

@@ -14,13 +14,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QPainter, QPolygonF
 
-from geodp_app.dual.lines import (
-    MOST_THINNED,
-    ExampleLines,
-    LinePicture,
-    distinct_lines,
-    draw_lines,
-)
+from geodp_app.dual.lines import MOST_THINNED, ExampleLines, LinePicture, distinct_lines, draw_lines
 from geodp_app.dual.sheets import (
     Lookup,
     Scale,
@@ -47,10 +41,7 @@ from learners.core.selection import SheetDensities
 
 
 def cells_image(
-    sheet: ShadedSheet,
-    colours: NDArray[np.uint8],
-    window: Window,
-    stop: Callable[[], bool],
+    sheet: ShadedSheet, colours: NDArray[np.uint8], window: Window, stop: Callable[[], bool]
 ) -> tuple[QImage, Window] | None:
     """An image of the cells in a window, its first row at the least v, and the window.
 

@@ -9,10 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import (
-    QImage,
-    QResizeEvent,
-)
+from PySide6.QtGui import QImage, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QButtonGroup,
@@ -121,12 +118,7 @@ class SheetView(QWidget):
         least, room = LEAST_STEPS / (1 << lattice.bits), whole.grown(4.0)
         self.plot.box.setAspectLocked(lattice.measure == "chord")
         self.plot.box.setLimits(
-            xMin=room.u0,
-            xMax=room.u1,
-            yMin=room.v0,
-            yMax=room.v1,
-            minXRange=least,
-            minYRange=least,
+            xMin=room.u0, xMax=room.u1, yMin=room.v0, yMax=room.v1, minXRange=least, minYRange=least
         )
         self.fit()
 

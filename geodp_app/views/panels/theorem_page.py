@@ -7,14 +7,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import (
-    QGroupBox,
-    QLabel,
-    QPushButton,
-    QScrollArea,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QGroupBox, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.formatting import MISSING

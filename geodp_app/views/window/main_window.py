@@ -64,10 +64,7 @@ class MainWindow(WindowViews):
     """
 
     def __init__(
-        self,
-        palette: Palette,
-        settings: QSettings | None = None,
-        recovery: Path | None = None,
+        self, palette: Palette, settings: QSettings | None = None, recovery: Path | None = None
     ) -> None:
         super().__init__()
         self.setAcceptDrops(True)

@@ -12,19 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from PySide6.QtCore import (
-    QObject,
-    QPoint,
-    QPointF,
-    QRect,
-    QSettings,
-    QTimer,
-)
-from PySide6.QtWidgets import (
-    QPushButton,
-    QScrollArea,
-    QWidget,
-)
+from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QSettings, QTimer
+from PySide6.QtWidgets import QPushButton, QScrollArea, QWidget
 
 from geodp_app.actions import key
 from geodp_app.document.work import Work
