@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -342,42 +343,37 @@ def to_the_border(values: Floats) -> Floats:
     return np.where(np.isnan(values), near, values)
 
 
-class Lookup:
-    """Values of one shaded sheet under dual points.
+@dataclass(frozen=True)
+class SheetValues:
+    """Values of one shaded sheet (:func:`shade_values`), also those under dual points."""
 
-    Parameters
-    ----------
-    sheet : ShadedSheet
-    values : ndarray of float64
-        Of :func:`shade_values`.
-    """
+    sheet: ShadedSheet
+    values: Floats
 
-    def __init__(self, sheet: ShadedSheet, values: Floats) -> None:
-        self._sheet, self._values = sheet, values
-        outlines = [cell.outline for cell in sheet.cells]
-        self._cells = np.flatnonzero([len(outline) >= 3 for outline in outlines])
-        rings = [shapely.Polygon(outlines[i]) for i in self._cells]
-        self._tree = shapely.STRtree(rings)
+    @cached_property
+    def _cells(self) -> tuple[NDArray[np.intp], shapely.STRtree]:
+        """Which cells are areas, and these by place."""
+        outlines = [cell.outline for cell in self.sheet.cells]
+        areas = np.flatnonzero([len(outline) >= 3 for outline in outlines])
+        return areas, shapely.STRtree([shapely.Polygon(outlines[i]) for i in areas])
 
-    def value_at(self, u: float, v: float) -> float | None:
+    def at(self, u: float, v: float) -> float | None:
         """The value at a dual point in grid units; None where none is known.
 
         On an edge it is that of one of the cells beside it.
         """
-        if self._sheet.cells:
-            found = self._tree.query(shapely.Point(u, v), predicate="intersects")
-            return float(self._values[self._cells[found[0]]]) if len(found) else None
-        return self._raster_value(u, v)
-
-    def _raster_value(self, u: float, v: float) -> float | None:
-        if self._values.ndim != 2:
+        if self.sheet.cells:
+            areas, tree = self._cells
+            found = tree.query(shapely.Point(u, v), predicate="intersects")
+            return float(self.values[areas[found[0]]]) if len(found) else None
+        if self.values.ndim != 2:
             return None
-        sheet, (columns, rows) = self._sheet, self._values.shape
+        sheet, (columns, rows) = self.sheet, self.values.shape
         i = math.floor((u - sheet.u0) / (sheet.u1 - sheet.u0) * columns)
         j = math.floor((v - sheet.v0) / (sheet.v1 - sheet.v0) * rows)
-        if not (0 <= i < columns and 0 <= j < rows) or math.isnan(self._values[i, j]):
+        if not (0 <= i < columns and 0 <= j < rows) or math.isnan(self.values[i, j]):
             return None
-        return float(self._values[i, j])
+        return float(self.values[i, j])
 
 
 def streak(sheet: ShadedSheet, nats: float | None, best: float) -> Window | None:

@@ -13,7 +13,6 @@ from PySide6.QtGui import QIcon, QPainter, QPen, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QGraphicsPathItem,
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QLineEdit,
@@ -290,7 +289,7 @@ class RehearsalFields(QWidget):
         self.epsilons, self.sizes, self.samples = QLineEdit(), QLineEdit(), WholeField(1, 50)
         self.samples.setValue(RUNS)
         self.samples.setFixedWidth(74)
-        row = fill(QHBoxLayout(self), margins=(0, 0, 0, 0), spacing=6)
+        row = fill(self, across=True, margins=0, spacing=6)
         for name, field, tip in (
             ("Rehearse: ε", self.epsilons, "One ε or several, such as 0.5 1 2"),
             ("reports", self.sizes, "How many are simulated, one number or several: 1000 10000"),

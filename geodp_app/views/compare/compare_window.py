@@ -18,13 +18,11 @@ from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
     QGroupBox,
-    QHBoxLayout,
     QLabel,
     QProgressBar,
     QPushButton,
     QScrollArea,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -100,10 +98,10 @@ class CompareWindow(QDialog):
         self.pane = Pane("Learned shapes", self.plane)
         side, self.banner = QWidget(), dressed(QLabel(wordWrap=True), "banner")
         groups = (self._learners_group(document.work.run), 1), (self._results_group(), 1)
-        fill(QVBoxLayout(side), self.banner, *groups, margins=(0, 0, 0, 0), spacing=10)
+        fill(side, self.banner, *groups, margins=0, spacing=10)
         splitter = splitter_of(Qt.Orientation.Horizontal, side, self.pane, stretches=(1, 1))
         splitter.setSizes([600, 620])
-        fill(QHBoxLayout(self), splitter, margins=(10, 10, 10, 10))
+        fill(self, splitter, across=True, margins=10)
         FieldGuard(self).guard(self)
         self.setMinimumSize(880, 700)
         self.resize(1240, 840)
@@ -152,12 +150,11 @@ class CompareWindow(QDialog):
         self.compare_button.setProperty("kind", "primary")
         self.progress = dressed(QProgressBar(maximum=_FINE, textVisible=False), name="Progress")
         self.state = dressed(QLabel(), "note")
-        words = fill(QVBoxLayout(), self.state, self.progress, spacing=4)
-        foot = fill(QHBoxLayout(), self.compare_button, self.cancel_button, (words, 1), spacing=8)
-        foot.setContentsMargins(0, 5, 0, 0)
+        words = fill(None, self.state, self.progress, spacing=4)
+        foot = fill(None, across=True, margins=(0, 5, 0, 0), spacing=8)
+        fill(foot, self.compare_button, self.cancel_button, (words, 1))
         group = QGroupBox("Learners")
-        parts = ((self.choices, 1), self.rehearsal, self.settings_note, foot)
-        fill(QVBoxLayout(group), *parts, spacing=6)
+        fill(group, (self.choices, 1), self.rehearsal, self.settings_note, foot, spacing=6)
         group.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         return group
 
@@ -169,11 +166,10 @@ class CompareWindow(QDialog):
         self.save_button = dressed(QPushButton("Save…"), tip=tip)
         self.copy_button = dressed(QPushButton("Copy command"), tip="To the clipboard")
         self.stale = dressed(QLabel("The drawing, the examples or ε have changed since."), "note")
-        foot = fill(QHBoxLayout(), (self.stale, 1))
+        foot = fill(None, (self.stale, 1), across=True)
         foot.addStretch(0)
         fill(foot, self.copy_button, self.save_button, spacing=8)
-        parts = ((self.table, 1), self.cost, self.advice, self.caution, foot)
-        fill(QVBoxLayout(group), *parts, spacing=8)
+        fill(group, (self.table, 1), self.cost, self.advice, self.caution, foot, spacing=8)
         return group
 
     def _connect(self) -> None:

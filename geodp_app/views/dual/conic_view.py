@@ -8,9 +8,9 @@ view only the chosen centres.
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPainterPath
-from PySide6.QtWidgets import QFrame, QGraphicsItem, QGraphicsPathItem, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGraphicsItem, QGraphicsPathItem, QLabel, QWidget
 from shapely.affinity import translate
 
 from geodp_app.dual.scene import Mark
@@ -28,7 +28,7 @@ from geodp_app.views.widgets.plotting import (
     rgba_image,
     shape_path,
 )
-from geodp_app.views.widgets.tasks import Background
+from geodp_app.views.widgets.tasks import Background, timer
 from geometry.halfplane import Sheet
 from geometry.lift import Conic
 
@@ -71,12 +71,11 @@ class ConicView(QWidget):
         self.readout.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.bar = ColourBar()
         self._legend = dressed(QFrame(self.plot), "legend")
-        fill(QVBoxLayout(self._legend), self.bar, margins=(6, 4, 6, 4))
+        fill(self._legend, self.bar, margins=(6, 4, 6, 4))
         for changed in (self.plot.box.sigRangeChanged, self.plot.box.sigResized):
             changed.connect(lambda *_: self._place_legend())
-        fill(QVBoxLayout(self), (self.plot, 1), self.readout, margins=(6, 2, 6, 4), spacing=4)
-        self._timer = QTimer(self, singleShot=True, interval=_HOVER_PAUSE)
-        self._timer.timeout.connect(self._hover)
+        fill(self, (self.plot, 1), self.readout, margins=(6, 2, 6, 4), spacing=4)
+        self._timer = timer(self, _HOVER_PAUSE, self._hover)
         self.set_palette(load_palette("light"))
         self.show_run((), None)
 

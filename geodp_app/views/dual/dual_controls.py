@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QObject, QPointF, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -14,21 +14,11 @@ from PySide6.QtGui import (
     QImage,
     QPainter,
     QPainterPath,
-    QPaintEvent,
     QPen,
     QPixmap,
     QPolygonF,
 )
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QButtonGroup,
-    QCheckBox,
-    QHBoxLayout,
-    QLabel,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QCheckBox, QLabel, QToolButton, QWidget
 
 from geodp_app.actions import key
 from geodp_app.dual.scene import Mark
@@ -43,8 +33,9 @@ from geodp_app.dual.sheets import (
 )
 from geodp_app.palette import Palette, edge_colours
 from geodp_app.runs.odds import Candidate, WhatIf
-from geodp_app.views.widgets.panes import FoldingRow, Themed, dressed, fill, tool_button
+from geodp_app.views.widgets.panes import FoldingRow, Painted, dressed, fill, tool_button
 from geodp_app.views.widgets.plotting import line_swatch
+from geodp_app.views.widgets.tasks import timer
 from geodp_app.views.widgets.theme import icon
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 
@@ -89,7 +80,7 @@ class DualControls(FoldingRow):
         )
         self.lines = QWidget()
         boxes = (self.positive, self.negative)
-        fill(QVBoxLayout(self.lines), *boxes, margins=(0, 0, 0, 0), spacing=2)
+        fill(self.lines, *boxes, margins=0, spacing=2)
         self.edge_row = _group(QLabel("Edge"), _group(*self.edges, spacing=0))
         self.shade_row = _group(QLabel("Shade"), _group(*self.modes, spacing=0))
         self._edges, self._release = 0, False
@@ -170,7 +161,7 @@ def _exclusive(parent: QWidget, buttons: Sequence[QToolButton]) -> QButtonGroup:
 def _group(*widgets: QWidget, spacing: int = 6) -> QWidget:
     """Widgets that stay side by side."""
     group = QWidget()
-    fill(QHBoxLayout(group), *widgets, margins=(0, 0, 0, 0), spacing=spacing)
+    fill(group, *widgets, across=True, margins=0, spacing=spacing)
     return group
 
 
@@ -178,7 +169,7 @@ def _group(*widgets: QWidget, spacing: int = 6) -> QWidget:
 _SIDE, _NAME = 58, 15
 
 
-class SheetThumb(Themed, QAbstractButton):
+class SheetThumb(Painted, QAbstractButton):
     """One sheet, small: its region, its shading, the newest piece's points by their edges."""
 
     def __init__(self, sheet: Sheet) -> None:
@@ -213,11 +204,11 @@ class SheetThumb(Themed, QAbstractButton):
         self._image, self._place = image, place
         self.update()
 
-    def paintEvent(self, event: QPaintEvent) -> None:
+    def draw(self, painter: QPainter, palette: Palette) -> None:
         """Region, shading, points with the numbers of their edges, and the name."""
         if self._lattice is None:
             return
-        p, whole = self._palette, extent(self._lattice)
+        p, whole = palette, extent(self._lattice)
         area = QRectF(2, 2, _SIDE, _SIDE)
 
         def at(u: float, v: float) -> QPointF:
@@ -226,8 +217,6 @@ class SheetThumb(Themed, QAbstractButton):
                 area.bottom() - (v - whole.v0) / whole.height * area.height(),
             )
 
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(area, QColor(p.canvas))
         outline = QPolygonF([at(u, v) for u, v in region(self._lattice).exterior.coords])
         if self._image is not None and self._place is not None:
@@ -262,7 +251,6 @@ class SheetThumb(Themed, QAbstractButton):
         painter.setPen(QColor(p.ink if self.isChecked() else p.soft_ink))
         below = QRectF(0, area.bottom() + 1, self.width(), _NAME)
         painter.drawText(below, Qt.AlignmentFlag.AlignCenter, self.text())
-        painter.end()
 
 
 #: Milliseconds between two readouts of the pointer.
@@ -294,8 +282,7 @@ class DualPointer(QObject):
         #: The same, only while it is pointed at.
         self.pointed: Halfplane | None = None
         self.candidate: Candidate | None = None
-        self._timer = QTimer(self, singleShot=True, interval=_PAUSE)
-        self._timer.timeout.connect(self.look)
+        self._timer = timer(self, _PAUSE, self.look)
 
     def set_place(
         self, lattice: HalfplaneLattice | None, sheet: Sheet, chosen: Halfplane | None

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QStackedWidget
 
 from geodp_app.document.work import RunSettings, Work
@@ -38,6 +38,7 @@ from geodp_app.views.dual.conic_view import ConicView
 from geodp_app.views.dual.dual_view import DualView
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.panes import Pane
+from geodp_app.views.widgets.tasks import timer
 from geometry.halfplane import HalfplaneLattice, Region
 from geometry.lift import Conic
 from learners.core.records import halfplanes_of
@@ -81,10 +82,8 @@ class DualQuestions(QObject):
         self._report: OneReport | None = None
         # what was asked about the moment and is not answered yet: the newest tag of each kind
         self._asked: dict[_Kind, tuple[int, Callable[[Any], None]]] = {}
-        self._later = QTimer(self, singleShot=True, interval=_SETTLE)
-        self._later.timeout.connect(self._ask)
-        self._detail_later = QTimer(self, singleShot=True, interval=_SETTLE)
-        self._detail_later.timeout.connect(self._ask_detail)
+        self._later = timer(self, _SETTLE, self._ask)
+        self._detail_later = timer(self, _SETTLE, self._ask_detail)
         dual.detail_wanted.connect(self._detail_later.start)
         runs.controller.answered.connect(self._answered)
         runs.controller.failed.connect(lambda _: self._asked.clear())

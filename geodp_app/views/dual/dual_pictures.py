@@ -6,7 +6,7 @@ and drawn at once (some milliseconds); more are counted, and cells painted, besi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 import numpy as np
@@ -16,9 +16,9 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPolygonF
 
 from geodp_app.dual.lines import MOST_THINNED, ExampleLines, LinePicture, distinct_lines, draw_lines
 from geodp_app.dual.sheets import (
-    Lookup,
     Scale,
     ShadeMode,
+    SheetValues,
     Window,
     best_score,
     change_scale,
@@ -104,9 +104,7 @@ class DualPictures(QObject):
         self._shown = (True, True)
         self._known: dict[bool, tuple[object, LinePicture]] = {}
         self._pictures: dict[Sheet, LinePicture] = {}
-        self._drawn: dict[Sheet, ShadedSheet] = {}
-        self._values: dict[Sheet, NDArray[np.float64]] = {}
-        self._lookups: dict[Sheet, Lookup] = {}
+        self._drawn: dict[Sheet, SheetValues] = {}
         self.background = Background(self)
         self.background.done.connect(self._done)
         #: As it was asked for; empty where something else is shown in its place.
@@ -185,16 +183,18 @@ class DualPictures(QObject):
 
     def small(self, sheet: Sheet) -> tuple[QImage, Window] | None:
         """The shading of a sheet as a small picture and where it lies; None without a raster."""
-        scale, shown, values = self.shade_scale, self._drawn.get(sheet), self._values.get(sheet)
+        scale, drawn = self.shade_scale, self._drawn.get(sheet)
         if self.shading:  # of all of it, also where a window is shaded finely
             scale = shade_scale(self.shading, self._mode, self._nats)
             shown = next((each for each in self.shading if each.sheet == sheet), None)
             if scale is None or shown is None:
                 return None
-            values = shade_values(shown, self._mode, self._nats, best_score(self.shading))
-        if scale is None or shown is None or values is None or values.ndim != 2:
+            best = best_score(self.shading)
+            drawn = SheetValues(shown, shade_values(shown, self._mode, self._nats, best))
+        if scale is None or drawn is None or drawn.values.ndim != 2:
             return None
-        return rgba_image(colours(scale, values, self._ramps[scale.signed])), _covered(shown)
+        tints = colours(scale, drawn.values, self._ramps[scale.signed])
+        return rgba_image(tints), _covered(drawn.sheet)
 
     def streak(self, sheet: Sheet) -> Window | None:
         """The window of a sheet that holds what is most probable, if that is known."""
@@ -204,7 +204,7 @@ class DualPictures(QObject):
     def set_change(self, change: Change, eta: float) -> None:
         """Shade the sheets by what one report changes, on a scale that is fixed."""
         self.shading, self._detail = (), None
-        sheets = [(each.shaded, each.log_ratios) for each in change.sheets]
+        sheets = [SheetValues(each.shaded, each.log_ratios) for each in change.sheets]
         if change.why_none is not None:
             sheets = self._everywhere([(sheet, np.zeros((1, 1))) for sheet in self._views])
         self._show_values(sheets, change_scale(eta))
@@ -215,37 +215,15 @@ class DualPictures(QObject):
         relative, scale = search_values(densities)
         self._show_values(self._everywhere(relative), scale)
 
-    def _everywhere(
-        self, values: Iterable[tuple[int, NDArray[np.float64]]]
-    ) -> list[tuple[ShadedSheet, NDArray[np.float64]]]:
+    def _everywhere(self, values: Iterable[tuple[int, NDArray[np.float64]]]) -> list[SheetValues]:
         """Rasters, by sheet, that lie over all of it."""
         whole = extent(self._lattice) if self._lattice is not None else Window(0, 1, 0, 1)
         ends = (whole.u0, whole.u1, whole.v0, whole.v1)
-        return [(ShadedSheet(sheet, (), None, *ends), each) for sheet, each in values]
+        return [SheetValues(ShadedSheet(sheet, (), None, *ends), each) for sheet, each in values]
 
-    def _show_values(
-        self, sheets: Sequence[tuple[ShadedSheet, NDArray[np.float64]]], scale: Scale
-    ) -> None:
-        self.shade_scale, self._lookups = scale, {}
-        self._drawn = {Sheet(each.sheet): each for each, _ in sheets}
-        self._values = {Sheet(each.sheet): values for each, values in sheets}
-        self._draw_shading()
-
-    def _take_shading(self) -> None:
-        """Make values and their scale: of the detail alone, where there is one."""
-        detail, mode, nats = self._detail, self._mode, self._nats
-        ranged = self.shading if detail is None else (detail,)
-        self.shade_scale = shade_scale(ranged, mode, nats)
-        self._drawn, self._values, self._lookups = {}, {}, {}
-        if self.shade_scale is not None:
-            best = best_score(ranged)
-            for each in (*self.shading, *ranged):
-                number = Sheet(each.sheet)
-                self._drawn[number] = each
-                self._values[number] = shade_values(each, mode, nats, best)
-        self._draw_shading()
-
-    def _draw_shading(self) -> None:
+    def _show_values(self, drawn: Iterable[SheetValues], scale: Scale | None) -> None:
+        self.shade_scale = scale
+        self._drawn = {Sheet(each.sheet.sheet): each for each in drawn}
         for number, view in self._views.items():
             self.background.drop(("cells", number))
             if number not in self._drawn:
@@ -254,13 +232,18 @@ class DualPictures(QObject):
         self.draw()
         self.changed.emit()
 
+    def _take_shading(self) -> None:
+        """Make values and their scale: of the detail alone, where there is one."""
+        detail, mode, nats = self._detail, self._mode, self._nats
+        ranged = self.shading if detail is None else (detail,)
+        scale, best = shade_scale(ranged, mode, nats), best_score(ranged)
+        shown = () if scale is None else (*self.shading, *ranged)
+        drawn = [SheetValues(each, shade_values(each, mode, nats, best)) for each in shown]
+        self._show_values(drawn, scale)
+
     def shade_at(self, sheet: Sheet, u: float, v: float) -> float | None:
         """The shading's value under a dual point, if any."""
-        if sheet not in self._drawn:
-            return None
-        if sheet not in self._lookups:
-            self._lookups[sheet] = Lookup(self._drawn[sheet], self._values[sheet])
-        return self._lookups[sheet].value_at(u, v)
+        return self._drawn[sheet].at(u, v) if sheet in self._drawn else None
 
     # drawing what is in sight
 
@@ -318,19 +301,17 @@ class DualPictures(QObject):
         self._shade(view, window)
 
     def _shade(self, view: SheetView, window: Window) -> None:
-        shading = self._drawn.get(view.sheet)
-        if shading is None or self.shade_scale is None:
+        drawn, scale = self._drawn.get(view.sheet), self.shade_scale
+        if drawn is None or scale is None:
             return
-        signed = self.shade_scale.signed
-        values = self._values[view.sheet]
-        if values.ndim == 2:
-            values = to_the_border(values)
-        tints = colours(self.shade_scale, values, self._ramps[signed])
-        if shading.cells:
-            paint = partial(cells_image, shading, tints, window)
+        raster = drawn.values.ndim == 2
+        values = to_the_border(drawn.values) if raster else drawn.values
+        tints = colours(scale, values, self._ramps[scale.signed])
+        if drawn.sheet.cells:
+            paint = partial(cells_image, drawn.sheet, tints, window)
             self.background.submit(("cells", view.sheet), paint)
-        elif tints.ndim == 3:
-            view.set_shading(rgba_image(tints), _covered(shading))
+        elif raster:
+            view.set_shading(rgba_image(tints), _covered(drawn.sheet))
 
     def _done(self, key: object, result: object) -> None:
         if isinstance(result, ExampleLines):

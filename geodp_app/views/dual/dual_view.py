@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from geodp_app.dual.lines import cell_around, example_segment, held
 from geodp_app.dual.scene import (
@@ -104,7 +104,7 @@ class DualView(QWidget):
         self.readout.setFixedHeight(2 * self.readout.fontMetrics().height() + 2)
         self.readout.setAlignment(Qt.AlignmentFlag.AlignTop)
         parts = (self.controls, (self.stack, 1), self.readout)
-        fill(QVBoxLayout(self), *parts, margins=(6, 2, 6, 4), spacing=4)
+        fill(self, *parts, margins=(6, 2, 6, 4), spacing=4)
         self._connect()
         self.set_palette(load_palette("light"))
         self.set_lattice(None)

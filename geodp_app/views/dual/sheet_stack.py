@@ -17,10 +17,8 @@ from PySide6.QtWidgets import (
     QGraphicsItem,
     QGraphicsPathItem,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -30,8 +28,9 @@ from geodp_app.dual.sheets import Window, extent, sheet_words
 from geodp_app.palette import Palette
 from geodp_app.views.dual.dual_controls import SheetThumb
 from geodp_app.views.dual.dual_plot import Boxes, RimmedLine, SheetPlot
-from geodp_app.views.widgets.panes import dressed, fill, show_words
+from geodp_app.views.widgets.panes import Themed, dressed, fill, show_words
 from geodp_app.views.widgets.plotting import PictureItem, cosmetic, shape_path, tinted
+from geodp_app.views.widgets.tasks import timer
 from geometry.halfplane import HalfplaneLattice, Sheet
 
 #: Lines are smoothed up to so many.
@@ -45,7 +44,7 @@ _PAUSE = 30
 _WIDE = 420
 
 
-class SheetView(QWidget):
+class SheetView(Themed, QWidget):
     """Shows what it is given; knows no examples and computes nothing but its border."""
 
     #: The window onto the sheet changed and has rested.
@@ -55,18 +54,16 @@ class SheetView(QWidget):
         super().__init__()
         self.sheet = sheet
         self.lattice: HalfplaneLattice | None = None
-        self._palette: Palette | None = None
         self._fitted, self._dim, self._drawn = True, False, 0
         #: How many lines are drawn, in words (private).
         self.note = ""
         self.plot = SheetPlot()
         self.title = dressed(QLabel(), "note")
         self.title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        fill(QVBoxLayout(self), self.title, (self.plot, 1), margins=(0, 0, 0, 0), spacing=2)
+        fill(self, self.title, (self.plot, 1), margins=0, spacing=2)
         self.setFocusProxy(self.plot)
         self._build_items()
-        self._timer = QTimer(self, singleShot=True, interval=_PAUSE)
-        self._timer.timeout.connect(lambda: self.moved.emit(self))
+        self._timer = timer(self, _PAUSE, lambda: self.moved.emit(self))
         self.plot.box.sigRangeChanged.connect(lambda *_: self._range_changed())
         self.plot.box.sigResized.connect(lambda *_: self._resized())
         self.plot.moved_by_hand.connect(lambda: setattr(self, "_fitted", False))
@@ -180,8 +177,6 @@ class SheetView(QWidget):
         self._timer.start()
 
     def _pen_lines(self) -> None:
-        if self._palette is None:
-            return
         smooth = self._drawn <= _SMOOTH
         area = self.plot.width() * self.plot.height()
         alpha = area / (_AREA_A_LINE * max(1, self._drawn))  # crowded lines step back
@@ -212,7 +207,7 @@ class SheetStack(QWidget):
         self.sheets = {sheet: SheetView(sheet) for sheet in Sheet}
         self.thumbs = {sheet: SheetThumb(sheet) for sheet in Sheet}
         self.strip = dressed(QWidget(), name="Sheets of the dual plane")
-        fill(QVBoxLayout(self.strip), *self.thumbs.values(), None, margins=(0, 0, 0, 0), spacing=4)
+        fill(self.strip, *self.thumbs.values(), None, margins=0, spacing=4)
         self._group = QButtonGroup(self)
         for sheet, thumb in self.thumbs.items():
             self._group.addButton(thumb, int(sheet))
@@ -230,8 +225,8 @@ class SheetStack(QWidget):
             view.plot.box.sigResized.connect(lambda *_: self.place())
         self.legend, self.scale = (dressed(QFrame(self._stack), "legend") for _ in range(2))
         for frame, part in ((self.legend, lines), (self.scale, colours)):
-            fill(QVBoxLayout(frame), part, margins=(6, 4, 6, 4))
-        fill(QHBoxLayout(self), (self._stack, 1), self.strip, margins=(0, 0, 0, 0), spacing=4)
+            fill(frame, part, margins=(6, 4, 6, 4))
+        fill(self, (self._stack, 1), self.strip, across=True, margins=0, spacing=4)
         self._plotted = False
 
     @property

@@ -16,7 +16,6 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPainterPath,
-    QPaintEvent,
     QPen,
     QTransform,
     QWheelEvent,
@@ -29,7 +28,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPushButton,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -37,7 +35,7 @@ from assets import land_path
 from geodp_app.errors import InputError
 from geodp_app.files.document_files import SIDES, bounds_of_map, typed_bounds
 from geodp_app.palette import Palette, mix
-from geodp_app.views.widgets.panes import dressed, fill
+from geodp_app.views.widgets.panes import Painted, dressed, fill
 from geodp_app.views.widgets.plotting import shape_path, tinted
 from geometry.geojson import read_geojson
 from geometry.grid import Bounds, BoundsError
@@ -48,7 +46,7 @@ _WIDEST, _NARROWEST = 360.0, 0.02
 _ZOOM, _MOVE = 1.5, 0.1
 
 
-class BoundsMap(QWidget):
+class BoundsMap(Painted, QWidget):
     """Longitude and latitude as a plain grid; drag a box, turn the wheel to zoom.
 
     The arrow keys move the map, + and − zoom, Home shows all of it.
@@ -175,10 +173,8 @@ class BoundsMap(QWidget):
         except BoundsError:
             return None
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        p = self._palette
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    def draw(self, painter: QPainter, palette: Palette) -> None:
+        p = palette
         painter.fillRect(self.rect(), QColor(p.canvas))
         to_widget = self._transform()
         earth = to_widget.mapRect(QRectF(-180, -90, 360, 180))
@@ -199,7 +195,6 @@ class BoundsMap(QWidget):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(QColor(p.focus), 2))
             painter.drawRect(QRectF(self.rect()).adjusted(1, 1, -1, -1))
-        painter.end()
 
     def _draw_degrees(self, painter: QPainter) -> None:
         p = self._palette
@@ -281,7 +276,7 @@ class BoundsFields(QGroupBox):
         self.from_map.clicked.connect(self._ask_map)
         grid.addWidget(self.from_map, 0, 4, 2, 1)
         why = dressed(QLabel(_WHY, wordWrap=True), "note")
-        fill(QVBoxLayout(self), self.map, grid, why, spacing=8)
+        fill(self, self.map, grid, why, spacing=8)
         if first is not None:
             self.set_bounds(first)
 

@@ -21,14 +21,12 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QFrame,
     QGroupBox,
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QLineEdit,
     QPushButton,
     QScrollArea,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -72,9 +70,8 @@ class ShortcutSheet(QDialog):
         close.clicked.connect(self.accept)
         self.body = QWidget()
         self._scroll = scrolled(QScrollArea(), across=True)
-        foot = fill(QHBoxLayout(), None, close)
-        parts = (self.search, (self._scroll, 1), foot)
-        fill(QVBoxLayout(self), *parts, margins=(16, 16, 16, 12), spacing=12)
+        foot = fill(None, None, close, across=True)
+        fill(self, self.search, (self._scroll, 1), foot, margins=(16, 16, 16, 12), spacing=12)
         self._show("")
         self.search.setFocus()
 
@@ -88,14 +85,14 @@ class ShortcutSheet(QDialog):
 
     def _show(self, text: str) -> None:
         body = QWidget()
-        row = fill(QHBoxLayout(body), margins=(0, 0, 6, 0), spacing=16)
+        row = fill(body, across=True, margins=(0, 0, 6, 0), spacing=16)
         found = self._found(text)
         if not found:
             nothing = dressed(QLabel(f"No action or key matches “{text.strip()}”."), "note")
             row.addWidget(nothing, 0, Qt.AlignmentFlag.AlignCenter)
         for groups in _columns(found):
             cards = (_card(title, rows) for title, rows in groups)
-            row.addLayout(fill(QVBoxLayout(), *cards, None, spacing=10), 1)
+            row.addLayout(fill(None, *cards, None, spacing=10), 1)
         self.body = body
         self._scroll.setWidget(body)
 
@@ -125,7 +122,7 @@ def _card(title: str, rows: list[Row]) -> QFrame:
     grid.addWidget(dressed(QLabel(title), "cardTitle"), 0, 0)
     for i, (keys, text) in enumerate(rows, start=1):
         grid.addWidget(QLabel(text, wordWrap=True), i, 0)
-        caps = fill(QHBoxLayout(), None, spacing=5)
+        caps = fill(None, None, across=True, spacing=5)
         for key in keys:
             cap = dressed(QLabel(_native(key)), "keycap")
             caps.addWidget(cap, 0, Qt.AlignmentFlag.AlignVCenter)
@@ -238,7 +235,7 @@ class VertexDialog(QDialog):
         self.table.verticalHeader().hide()
         self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         words = QLabel(f"Type x and y in 0..{document.drawing.grid}; Enter moves on.")
-        fill(QVBoxLayout(self), words, self.table)
+        fill(self, words, self.table)
         self._unsubscribe = document.subscribe(self._model.refresh)
         self.finished.connect(lambda _: self._unsubscribe())
 
@@ -266,9 +263,9 @@ class LedgerDialog(QDialog):
         self.join_button = dressed(QPushButton("Join a ledger…"), tip="One that is there already")
         self.none_button = dressed(QPushButton("Keep none"), tip="The file stays as it is")
         self.close_button = QPushButton("Close")
-        foot = fill(QHBoxLayout(), self.join_button, self.none_button, None, self.close_button)
+        foot = fill(None, self.join_button, self.none_button, None, self.close_button, across=True)
         parts = (sentences("note", _WHAT), self.problem, self.state, self._new_group(), foot)
-        fill(QVBoxLayout(self), *parts, margins=(16, 16, 16, 16), spacing=12)
+        fill(self, *parts, margins=16, spacing=12)
         for button in (self.join_button, self.none_button, self.begin_button, self.close_button):
             button.setAutoDefault(False)
         self.join_button.clicked.connect(self._join)

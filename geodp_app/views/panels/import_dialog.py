@@ -10,17 +10,15 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
     QDialogButtonBox,
     QFrame,
-    QHBoxLayout,
     QLabel,
     QProgressBar,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -38,7 +36,7 @@ from geodp_app.views.panels.bounds_fields import BoundsFields
 from geodp_app.views.panels.import_fields import ImportChoices, Misfits, SmallTable
 from geodp_app.views.widgets.number_fields import show_value
 from geodp_app.views.widgets.panes import card_column, dressed, fill, scrolled, show_words
-from geodp_app.views.widgets.tasks import Background
+from geodp_app.views.widgets.tasks import Background, timer
 from geometry.crs import LONLAT
 from geometry.grid import Bounds
 
@@ -81,8 +79,7 @@ class ImportDialog(QDialog):
         self._asked = False  # whether the person has had a say
         self.background = Background(self)
         self.background.done.connect(self._came)
-        self._timer = QTimer(self, interval=_LOOK)
-        self._timer.timeout.connect(self._show_progress)
+        self._timer = timer(self, _LOOK, self._show_progress, again=True)
         self.setWindowTitle(f"{'Open' if opening else 'Import'} examples: {path.name}")
         self._make_views()
         self.resize(_WIDTH, _HEIGHT)
@@ -120,7 +117,7 @@ class ImportDialog(QDialog):
         self.take.setDefault(True)
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
-        middle = fill(QHBoxLayout(), spacing=12)
+        middle = fill(None, across=True, spacing=12)
         top = Qt.AlignmentFlag.AlignTop
         middle.addWidget(self.choices, 0, top | Qt.AlignmentFlag.AlignLeft)
         middle.addWidget(self.bounds, 1, top)
@@ -130,13 +127,13 @@ class ImportDialog(QDialog):
         fill(column, self.summary, self.expected, self.misfits)
         body = QWidget()
         cards = (self._rows_card, middle, self._result_card, None)
-        fill(QVBoxLayout(body), *cards, margins=(16, 14, 16, 8), spacing=10)
+        fill(body, *cards, margins=(16, 14, 16, 8), spacing=10)
         scroll = scrolled(QScrollArea(), body, across=True)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        last = fill(QHBoxLayout(), self.misfits.leave_out, (self.buttons, 1))
+        last = fill(None, self.misfits.leave_out, (self.buttons, 1), across=True)
         parts = (self.progress, self.problem, self.hint, self.known_bounds, last)
-        below = fill(QVBoxLayout(), *parts, margins=(16, 0, 16, 14), spacing=8)
-        fill(QVBoxLayout(self), (scroll, 1), below, margins=(0, 0, 0, 0))
+        below = fill(None, *parts, margins=(16, 0, 16, 14), spacing=8)
+        fill(self, (scroll, 1), below, margins=0)
 
     # what the person does
 

@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QTableWidget,
     QTableWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -232,7 +231,7 @@ class Misfits(QWidget):
         self.table = SmallTable("Rows that do not fit")
         resize = QHeaderView.ResizeMode.ResizeToContents
         self.table.horizontalHeader().setSectionResizeMode(resize)
-        fill(QVBoxLayout(self), self.words, (self.table, 1), margins=(0, 0, 0, 0), spacing=6)
+        fill(self, self.words, (self.table, 1), margins=0, spacing=6)
         self.hide()
         self.leave_out.hide()
 

@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QRadioButton,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -70,7 +69,7 @@ class Switch(QWidget):
         for value, button in self.buttons.items():
             group.addButton(button)
             button.clicked.connect(lambda _, value=value: self.chosen.emit(value))
-        fill(QVBoxLayout(self), *self.buttons.values(), margins=(0, 0, 0, 0), spacing=2)
+        fill(self, *self.buttons.values(), margins=0, spacing=2)
 
 
 class Row:
@@ -173,7 +172,7 @@ class SettingsPanel(QScrollArea):
         self._rows: dict[str, Row] = {}
         self._sample, self._verdict = self._sample_group(), self._verdict_group()
         groups = (self._learner_group(), self._privacy_group(), self._verdict, self._sample)
-        fill(QVBoxLayout(column), *groups, None, margins=(12, 12, 12, 12), spacing=12)
+        fill(column, *groups, None, margins=12, spacing=12)
         scrolled(self, column)
 
     @property
@@ -333,7 +332,7 @@ class SettingsPanel(QScrollArea):
         self.practice, self.promise = sentences("practice"), sentences("promise")
         self.warning = sentences("warning")
         # a form would cut the last line off a label whose text gets longer
-        fill(QVBoxLayout(group), self.warning, self.practice, self.promise)
+        fill(group, self.warning, self.practice, self.promise)
         return group
 
     def _add_row(self, form: QFormLayout, declared: Parameter) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QGroupBox, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGroupBox, QLabel, QPushButton, QScrollArea, QWidget
 
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.formatting import MISSING
@@ -71,8 +71,7 @@ class TheoremPage(QScrollArea):
         self.cards[0].column.addWidget(self.use)
         body = dressed(QWidget(), "settings")
         self._body = (wanted, *self.cards)
-        parts = (self.note, self.problem, *self._body, None)
-        fill(QVBoxLayout(body), *parts, margins=(12, 12, 12, 12), spacing=12)
+        fill(body, self.note, self.problem, *self._body, None, margins=12, spacing=12)
         scrolled(self, body)
 
     def show_work(self, work: Work) -> None:
@@ -149,7 +148,7 @@ class _Card(QGroupBox):
                 self.bars[label] = bar
                 grid.addWidget(bar, at + 1, 0, 1, 3)
         parts = (grid, sentences("note", words), self.formula)
-        self.column = fill(QVBoxLayout(self), *parts, margins=(9, 6, 4, 4), spacing=8)
+        self.column = fill(self, *parts, margins=(9, 6, 4, 4), spacing=8)
 
     def set_palette(self, palette: Palette) -> None:
         for bar in self.bars.values():

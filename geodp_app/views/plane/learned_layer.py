@@ -19,7 +19,7 @@ import numpy as np
 import pyqtgraph as pg
 import shapely
 from numpy.typing import NDArray
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPainterPath
 from PySide6.QtWidgets import QGraphicsPathItem, QStyleOptionGraphicsItem, QWidget
 from shapely.geometry.base import BaseGeometry
@@ -39,6 +39,7 @@ from geodp_app.views.widgets.plotting import (
     shape_path,
     tinted,
 )
+from geodp_app.views.widgets.tasks import timer
 from geometry.halfplane import Region
 from geometry.polygons import piece_sides
 from geometry.tiling import EdgeZone, Tile
@@ -70,8 +71,7 @@ class LearnedLayer(Layer):
         self._pieces: Sequence[tuple[Region, ...]] = ()
         self._whole, self.lit, self._d = False, -1, 1
         self._frame = _FRAMES
-        self.flash = QTimer(plot, interval=33)
-        self.flash.timeout.connect(self._fade)
+        self.flash = timer(plot, 33, self._fade, again=True)
         self._theme, self._past = self._palette, False
         self._tile: Tile | EdgeZone | None = None
         self._zones = False

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import pyqtgraph as pg
 import shapely
-from PySide6.QtCore import QEvent, QObject, QPointF, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QPointF, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainterPath, QResizeEvent
 from PySide6.QtWidgets import QGraphicsPathItem, QLabel
 
@@ -38,6 +38,7 @@ from geodp_app.views.widgets.plotting import (
     ring_path,
     tinted,
 )
+from geodp_app.views.widgets.tasks import timer
 from geometry.polygons import orient_valid
 
 #: Vertices are drawn as handles up to this many, and so many faults are told in words.
@@ -154,8 +155,7 @@ class FaultWatch:
         self._editor, self._tell = editor, found
         self.found: tuple[Fault, ...] = ()
         self._looked_at: Drawing | None = None
-        self._timer = QTimer(parent, singleShot=True, interval=_REST)
-        self._timer.timeout.connect(self._look)
+        self._timer = timer(parent, _REST, self._look)
 
     def refresh(self) -> None:
         """Draw again what the editor shows."""

@@ -15,14 +15,13 @@ import numpy as np
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QFrame,
-    QHBoxLayout,
     QLabel,
     QPushButton,
     QScrollArea,
     QSizePolicy,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -71,8 +70,7 @@ class FiguresPanel(QScrollArea):
         self.note = dressed(QLabel(_HIDDEN, wordWrap=True), "note")
         self.note.setHidden(True)
         body = QWidget()
-        parts = (self.errors, self.step, self.note, None)
-        fill(QVBoxLayout(body), *parts, margins=(6, 6, 6, 6), spacing=6)
+        fill(body, self.errors, self.step, self.note, None, margins=6, spacing=6)
         scrolled(self, body)
         self.show_figures(FiguresView())
 
@@ -149,7 +147,7 @@ class BudgetCard(FiguresCard):
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         self.spent = dressed(QLabel(alignment=right), "figure", tip=tip)
         words = dressed(QLabel("ε spent so far"), "figureLabel")
-        line = fill(QHBoxLayout(), words, (self.spent, 1))
+        line = fill(None, words, (self.spent, 1), across=True)
         self.banner = dressed(QLabel(wordWrap=True), "banner")
         self._column.insertWidget(1, self.banner)
         self._column.insertLayout(2, line)
@@ -224,13 +222,12 @@ class WhyCard(QFrame):
         self.report = dressed(sentences("why"), name="What one report changes")
         self.buttons = QWidget()
         title = QWidget()
-        fill(QHBoxLayout(title), self.heading, self.mark, margins=(0, 0, 0, 0), spacing=6)
+        fill(title, self.heading, self.mark, across=True, margins=0, spacing=6)
         #: Where they do not fit beside the heading, the buttons lie below it.
         self._head = FoldingRow()
         self._head.set_groups(title, self.buttons, apart=True)
         body = dressed(QWidget(), "below")
-        parts = (self.report, self.what, self.odds, self.aim, None)
-        fill(QVBoxLayout(body), *parts, margins=(0, 0, 0, 0), spacing=4)
+        fill(body, self.report, self.what, self.odds, self.aim, None, margins=0, spacing=4)
         self._room = _Room(body)
         tip = (
             "Run again on the same examples: triangles get 3/10 of ε, and their edges, drawn "
@@ -242,9 +239,8 @@ class WhyCard(QFrame):
         tip = f"Another run, which spends ε again ({key('run')})"
         again = tool_button("Run again", "endButton", name="Run again", tip=tip)
         again.clicked.connect(self.again_asked)
-        fill(QHBoxLayout(self.buttons), again, self.sharpen, margins=(0, 0, 0, 0), spacing=4)
-        column = (self._head, (self._room, 1))
-        fill(QVBoxLayout(self), *column, margins=(12, 6, 6, 4), spacing=2)
+        fill(self.buttons, again, self.sharpen, across=True, margins=0, spacing=4)
+        fill(self, self._head, (self._room, 1), margins=(12, 6, 6, 4), spacing=2)
         self.setMinimumSize(200, 92)
         self._at_end = False
         self.show_why("Why this piece", None)
@@ -252,7 +248,7 @@ class WhyCard(QFrame):
     def set_actions(self, actions: Sequence[QAction]) -> None:
         """What can be done with a finished run, as buttons."""
         row = self.buttons.layout()
-        assert isinstance(row, QHBoxLayout)
+        assert isinstance(row, QBoxLayout)
         for place, action in enumerate(actions):
             button = dressed(QToolButton(), "endButton")
             button.setDefaultAction(action)
@@ -338,7 +334,7 @@ class QueryCard(QFrame):
         self.button = dressed(QPushButton("Ask"), tip=tip)
         fields = (self.x_field, self.y_field)
         self.button.clicked.connect(lambda: self.ask((fields[0].value(), fields[1].value())))
-        row = fill(QHBoxLayout(), spacing=6)
+        row = fill(None, across=True, spacing=6)
         for name, field in zip("xy", fields, strict=True):
             label = QLabel(name)
             label.setBuddy(dressed(field, name=f"Ask about a point: {name}"))
@@ -348,7 +344,7 @@ class QueryCard(QFrame):
         self.left = dressed(sentences("note"), name="What is left")
         self.votes, self.mark = dressed(sentences(""), name="Votes of the chunks"), PrivateMark()
         self.rule = dressed(sentences("note", _RULE), name="What is published")
-        private = fill(QHBoxLayout(), (self.votes, 1))
+        private = fill(None, (self.votes, 1), across=True)
         private.addWidget(self.mark, 0, Qt.AlignmentFlag.AlignTop)
         column = card_column(self, QLabel("Ask about a point"), private=False, spacing=4)
         fill(column, row, self.answer, self.left, private, self.rule)

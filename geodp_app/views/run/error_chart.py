@@ -20,26 +20,17 @@ from PySide6.QtGui import (
     QKeyEvent,
     QMouseEvent,
     QPainter,
-    QPaintEvent,
     QPen,
     QPolygonF,
     QResizeEvent,
 )
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QSizePolicy,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QStackedWidget, QWidget
 
 from geodp_app.actions import key
 from geodp_app.formatting import percentage
 from geodp_app.palette import Palette, greyed, load_palette, mix
 from geodp_app.runs.figures import ErrorScale, FiguresView, step_ticks
-from geodp_app.views.widgets.panes import PrivateMark, Themed, dressed, fill, tool_button
+from geodp_app.views.widgets.panes import Painted, PrivateMark, dressed, fill, tool_button
 from geodp_app.views.widgets.theme import icon
 
 _EMPTY = f"No steps yet: run the learner ({key('run')}) or make one step ({key('step')})."
@@ -81,7 +72,7 @@ class ErrorChart(QFrame):
         self.log_button = tool_button("Log scale", name="Logarithmic scale", tip=tip)
         self.log_button.setCheckable(True)
         self.log_button.toggled.connect(lambda _: self._refresh())
-        head = fill(QHBoxLayout(), self._title, self.mark, None, spacing=10)
+        head = fill(None, self._title, self.mark, None, across=True, spacing=10)
         self._make_plot()
         self._make_items()
         # one place for both: nothing moves when the first step arrives
@@ -89,9 +80,8 @@ class ErrorChart(QFrame):
         self._words.addWidget(self.message)
         self._words.addWidget(self.readout)
         self._words.setFixedWidth(self.readout.sizeHint().width())
-        beside = fill(QVBoxLayout(), head, self._words, None, self.log_button, spacing=4)
-        parts = (beside, (self.plot, 1))
-        fill(QHBoxLayout(self), *parts, margins=(10, 6, 8, 2), spacing=6)
+        beside = fill(None, head, self._words, None, self.log_button, spacing=4)
+        fill(self, beside, (self.plot, 1), across=True, margins=(10, 6, 8, 2), spacing=6)
         self.set_palette(self._palette)
 
     def set_points(
@@ -340,7 +330,7 @@ _NAMES = ("Test", "Empirical", "False positives", "False negatives")
 _WIDEST = percentage(0.888)
 
 
-class ErrorReadout(Themed, QWidget):
+class ErrorReadout(Painted, QWidget):
     """Legend and values of the test error, the empirical error and its two parts."""
 
     def __init__(self) -> None:
@@ -369,19 +359,16 @@ class ErrorReadout(Themed, QWidget):
         width = _SWATCH + names + _GAP + metrics.horizontalAdvance(_WIDEST)
         return QSize(round(width) + 1, len(_NAMES) * self._line())
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    def draw(self, painter: QPainter, palette: Palette) -> None:
         middle = Qt.AlignmentFlag.AlignVCenter
         for i, (name, value) in enumerate(zip(_NAMES, self._values(), strict=True)):
             row = QRectF(0, i * self._line(), self.width(), self._line())
             self._swatch(painter, i, QRectF(0, row.center().y() - 6, _SWATCH - 6, 12))
             row.setLeft(_SWATCH)
-            painter.setPen(QColor(self._palette.soft_ink))
+            painter.setPen(QColor(palette.soft_ink))
             painter.drawText(row, middle, name)
-            painter.setPen(QColor(self._palette.ink))
+            painter.setPen(QColor(palette.ink))
             painter.drawText(row, middle | Qt.AlignmentFlag.AlignRight, value)
-        painter.end()
 
     def _line(self) -> int:
         return self.fontMetrics().height() + 2

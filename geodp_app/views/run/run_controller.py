@@ -14,13 +14,13 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
 from geodp_app.runs import protocol
 from geodp_app.runs.learner_process import main
 from geodp_app.runs.process_link import ProcessLink
 from geodp_app.runs.protocol import Job, Question, Reply, Request
-from geodp_app.views.widgets.tasks import ProcessOwner
+from geodp_app.views.widgets.tasks import ProcessOwner, timer
 
 State = Literal["preparing", "ready", "selecting", "waiting", "paused", "finished", "failed"]
 
@@ -71,10 +71,8 @@ class RunController(ProcessOwner):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._between = QTimer(self, singleShot=True)
-        self._between.timeout.connect(self._next)
-        self._patience = QTimer(self, singleShot=True, interval=PATIENCE)
-        self._patience.timeout.connect(self._lose_patience)
+        self._between = timer(self, 0, self._next)
+        self._patience = timer(self, PATIENCE, self._lose_patience)
         #: Whether the process has compiled its loops, or loaded them.
         self.prepared = False
         self._closed = False

@@ -17,15 +17,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from PySide6.QtCore import QPointF, QRectF, QSignalBlocker, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QSlider, QToolButton
+from PySide6.QtCore import QPointF, QRectF, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPen, QResizeEvent
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QSlider, QToolButton
 
 from geodp_app.actions import action, tool_tip
 from geodp_app.palette import Palette, load_palette, mix
 from geodp_app.runs.figures import Selecting, step_ticks
 from geodp_app.runs.run_log import RunLog
-from geodp_app.views.widgets.panes import Themed, dressed, fill, tool_button
+from geodp_app.views.widgets.panes import Painted, dressed, fill, tool_button
+from geodp_app.views.widgets.tasks import timer
 from geodp_app.views.widgets.theme import icon
 from learners.core.selection import PIECE_SIZE
 
@@ -113,7 +114,7 @@ class Course:
         return tuple(sum(log.gains[start:end]) for start, end in itertools.pairwise(steps))
 
 
-class Track(Themed, QSlider):
+class Track(Painted, QSlider):
     """A slider over the stops of a run, whose range may be only a part of what it shows."""
 
     def __init__(self) -> None:
@@ -128,8 +129,7 @@ class Track(Themed, QSlider):
         self.setMouseTracking(True)
         dressed(self, name="Timeline", tip="Click or drag to a step; arrow keys move by one")
         #: Runs while the line over the next step moves.
-        self.clock = QTimer(self, interval=_FRAME)
-        self.clock.timeout.connect(self._tick)
+        self.clock = timer(self, _FRAME, self._tick, again=True)
 
     def set_course(self, course: Course, position: int) -> None:
         """The stops of the run, and which of them is shown; emits nothing."""
@@ -188,10 +188,8 @@ class Track(Themed, QSlider):
         self.phase = (self.phase + _TRAVEL) % 1.0
         self.update()
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        p = self._palette
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    def draw(self, painter: QPainter, palette: Palette) -> None:
+        p = palette
         painter.setPen(Qt.PenStyle.NoPen)
         done, middle = self.maximum(), self.height() - _GROOVE
         self._act(painter, middle)
@@ -209,7 +207,6 @@ class Track(Themed, QSlider):
             painter.setPen(QPen(QColor(ring), 3.0 if self.hasFocus() else 1.6))
             painter.setBrush(QColor(p.canvas))
             painter.drawEllipse(centre, 7.0, 7.0)
-        painter.end()
 
     def _bar(self, painter: QPainter, start: float, end: float, colour: str) -> None:
         left, right = self.x_of(start), self.x_of(end)
@@ -293,10 +290,9 @@ class Timeline(QFrame):
         self.edges.setCheckable(True)
         self.edges.toggled.connect(self.opened)
         #: Runs while the stops that were made are being played again.
-        self.player = QTimer(self, interval=_PLAY)
-        self.player.timeout.connect(self.forward.click)
-        row, keys = QHBoxLayout(self), (self.back, self.play, self.forward)
-        fill(row, *keys, margins=(8, 1, 12, 1), spacing=4).addSpacing(4)
+        self.player = timer(self, _PLAY, self.forward.click, again=True)
+        row = fill(self, across=True, margins=(8, 1, 12, 1), spacing=4)
+        fill(row, self.back, self.play, self.forward).addSpacing(4)
         fill(row, (self.track, 2)).addSpacing(6)
         fill(row, self.edges, self.words).addSpacing(6)
         fill(row, (self.note, 1))

@@ -13,7 +13,7 @@ overtaken.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work, spent_words
@@ -28,6 +28,7 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.views.run.live_run import HURRY, MOST_KEPT, REST, LiveRun, Shown, is_quick
 from geodp_app.views.run.run_controller import RunController
 from geodp_app.views.run.timeline import Course
+from geodp_app.views.widgets.tasks import timer
 from learners.core.releases import Release
 from learners.privacy.accounting import PrivacySpent
 
@@ -79,13 +80,10 @@ class WindowRuns(QObject):
         self.dragged: Drawing | None = None
         self._pace = SPEEDS[FIRST_SPEED]
         self._ledger_words = LedgerWords()
-        self._rest = QTimer(self, singleShot=True, interval=REST)
-        self._rest.timeout.connect(self._start_anew)
-        self._idle = QTimer(self, singleShot=True, interval=IDLE)
-        self._idle.timeout.connect(self._expect)
+        self._rest = timer(self, REST, self._start_anew)
+        self._idle = timer(self, IDLE, self._expect)
         #: Active while a quick run follows an edit but now, of which only the end is shown.
-        self.hurry = QTimer(self, singleShot=True, interval=HURRY)
-        self.hurry.timeout.connect(lambda: self.changed.emit(False))
+        self.hurry = timer(self, HURRY, lambda: self.changed.emit(False))
         c = self.controller
         c.state_changed.connect(self._state_changed)
         c.preparing.connect(lambda: self.announced.emit(_PREPARING))

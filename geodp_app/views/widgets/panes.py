@@ -4,9 +4,9 @@ fold, and the status line of a window; and lays widgets out.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TypeVar, cast
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QFormLayout,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QLayout,
     QMessageBox,
@@ -24,17 +23,19 @@ from PySide6.QtWidgets import (
     QSplitter,
     QTableWidget,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from geodp_app.palette import Palette, load_palette
+from geodp_app.views.widgets.tasks import timer
 
 _W = TypeVar("_W", bound=QWidget)
 _B = TypeVar("_B", bound=QBoxLayout)
 _S = TypeVar("_S", bound=QScrollArea)
 
 _COPIED = Qt.TextInteractionFlag.TextSelectableByMouse
+
+_ACROSS, _DOWN = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
 
 #: What a row or column is made of, with its stretch if it has one; None is room that stretches.
 Part = QWidget | QLayout | tuple[QWidget | QLayout, int] | None
@@ -58,15 +59,22 @@ def tool_button(text: str, kind: str = "", *, name: str = "", tip: str = "") -> 
     return button
 
 
+#: Around what is laid out: left, top, right, bottom, or one number for all.
+Margins = tuple[int, int, int, int] | int | None
+
+
 def fill(
-    box: _B,
+    body: QWidget | QBoxLayout | None,
     *parts: Part,
-    margins: tuple[int, int, int, int] | None = None,
+    across: bool = False,
+    margins: Margins = None,
     spacing: int | None = None,
-) -> _B:
-    """A row or column with its parts, in order; margins are left, top, right, bottom."""
+) -> QBoxLayout:
+    """A widget's parts one below the other, or side by side; of None, a column or a row to be put
+    into a widget.  A layout gets them after those that it has."""
+    box = body if isinstance(body, QBoxLayout) else QBoxLayout(_ACROSS if across else _DOWN, body)
     if margins is not None:
-        box.setContentsMargins(*margins)
+        box.setContentsMargins(*((margins,) * 4 if isinstance(margins, int) else margins))
     if spacing is not None:
         box.setSpacing(spacing)
     for part in parts:
@@ -91,14 +99,14 @@ def scrolled(area: _S, body: QWidget | None = None, *, across: bool = False) -> 
     return area
 
 
-def card_column(card: QFrame, title: QLabel, *, private: bool, spacing: int = 6) -> QVBoxLayout:
+def card_column(card: QFrame, title: QLabel, *, private: bool, spacing: int = 6) -> QBoxLayout:
     """The column of a card: its title, with a mark beside it on one that is private."""
     dressed(title, "cardTitle")
     dressed(card, "card").setProperty("private", private)
-    head = fill(QHBoxLayout(), (title, 1), spacing=8)
+    head = fill(None, (title, 1), across=True, spacing=8)
     if private:
         head.addWidget(PrivateMark())
-    return fill(QVBoxLayout(card), head, margins=(12, 8, 12, 10), spacing=spacing)
+    return fill(card, head, margins=(12, 8, 12, 10), spacing=spacing)
 
 
 def form_of(body: QWidget, across: int | None = None, down: int | None = None) -> QFormLayout:
@@ -250,8 +258,7 @@ class StatusLine(QLabel):
         super().__init__()
         self._hint = self._message = self._tip = ""
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._timer = QTimer(self, singleShot=True)
-        self._timer.timeout.connect(lambda: self.say(message=""))
+        self._timer = timer(self, 0, lambda: self.say(message=""))
 
     def tell(self, text: str) -> None:
         """What has just happened, for a while, wherever the pointer is."""
@@ -289,17 +296,14 @@ class Pane(QFrame):
         self.note = Note()
         self.heading = dressed(QLabel(title), "paneTitle")
         self.heading.setMinimumWidth(30)  # a long title gives way where the window is narrow
-        head = fill(QHBoxLayout(), self.heading, self.mark, (self.note, 1), spacing=10)
+        head = fill(None, self.heading, self.mark, (self.note, 1), across=True, spacing=10)
         head.setContentsMargins(12, 6, 8, 4)
-        fill(QVBoxLayout(self), head, (body, 1), margins=(0, 0, 0, 0), spacing=0)
+        fill(self, head, (body, 1), margins=0, spacing=0)
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 
 class Fold(QWidget):
     """A body that is shown when its title is pressed."""
-
-    #: Whether it is open now.
-    opened = Signal(bool)
 
     def __init__(self, title: str, body: QWidget) -> None:
         super().__init__()
@@ -310,16 +314,12 @@ class Fold(QWidget):
         self.button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.button.toggled.connect(self._toggle)
         self.body = body
-        fill(QVBoxLayout(self), self.button, body, margins=(0, 0, 0, 0), spacing=4)
+        fill(self, self.button, body, margins=0, spacing=4)
         self._toggle(False)
 
     def _toggle(self, on: bool) -> None:
         self.button.setArrowType(Qt.ArrowType.DownArrow if on else Qt.ArrowType.RightArrow)
         self.body.setVisible(on)
-        self.opened.emit(on)
-
-
-_ACROSS, _DOWN = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
 
 
 class FoldingRow(QWidget):
@@ -327,7 +327,7 @@ class FoldingRow(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._row = fill(QBoxLayout(_ACROSS, self), margins=(0, 0, 0, 0), spacing=6)
+        self._row = fill(self, across=True, margins=0, spacing=6)
         self._row.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
         self._members: list[QWidget] = []
 
@@ -368,7 +368,7 @@ class FoldingRow(QWidget):
 
 
 class Themed:
-    """A widget that is painted in the colours of a palette."""
+    """What is painted in the colours of a palette."""
 
     _palette = load_palette("light")
 
@@ -376,3 +376,17 @@ class Themed:
         """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.update()  # type: ignore[attr-defined]
+
+
+class Painted(Themed):
+    """A widget that paints all of itself."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(cast("QWidget", self))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self.draw(painter, self._palette)
+        painter.end()
+
+    def draw(self, painter: QPainter, palette: Palette) -> None:
+        """Paint it, with smooth edges."""
+        raise NotImplementedError

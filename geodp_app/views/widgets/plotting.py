@@ -36,7 +36,7 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.document.examples import Frame
 from geodp_app.dual.sheets import Scale, Window
 from geodp_app.palette import Palette, diverging_ramp, load_palette, mix, ramp
-from geodp_app.views.widgets.panes import Themed
+from geodp_app.views.widgets.panes import Painted, Themed
 from geometry.grid import Bounds
 
 
@@ -363,7 +363,7 @@ class Badges(Overlay):
             painter.drawText(spot, Qt.AlignmentFlag.AlignCenter, badge.text)
 
 
-class ShareBar(Themed, QWidget):
+class ShareBar(Painted, QWidget):
     """A share, 0..1, as a bar.
 
     Parameters
@@ -386,19 +386,15 @@ class ShareBar(Themed, QWidget):
         self.setAccessibleDescription(f"{100 * share:.0f} %")
         self.update()
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        p = self._palette
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    def draw(self, painter: QPainter, palette: Palette) -> None:
         painter.setPen(Qt.PenStyle.NoPen)
         groove = QRectF(self.rect()).adjusted(0, 1, 0, -1)
-        painter.setBrush(QColor(mix(p.panel, p.border, 0.35)))
+        painter.setBrush(QColor(mix(palette.panel, palette.border, 0.35)))
         painter.drawRoundedRect(groove, 3, 3)
         groove.setWidth(groove.width() * self.share)
-        painter.setBrush(QColor(getattr(p, self.colour)))
+        painter.setBrush(QColor(getattr(palette, self.colour)))
         if groove.width() > 0:
             painter.drawRoundedRect(groove, 3, 3)
-        painter.end()
 
 
 _BAR, _TICK = 12, 4

@@ -26,7 +26,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from pyqtgraph.util.garbage_collector import GarbageCollector
-from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer, Signal
 from shiboken6 import isValid
 
 from geodp_app.runs.process_link import ProcessLink
@@ -94,6 +94,15 @@ def _work_off(tasks: SimpleQueue[_Task | None], deliver: Callable[..., None]) ->
         deliver(key, token, result)
         # what was asked for is not kept until the next request
         del task, key, token, work, result
+
+
+def timer(
+    owner: QObject, milliseconds: int, do: Callable[[], object], *, again: bool = False
+) -> QTimer:
+    """A timer that does something when it has run for so long: once, or again and again."""
+    made = QTimer(owner, singleShot=not again, interval=milliseconds)
+    made.timeout.connect(do)
+    return made
 
 
 @functools.cache

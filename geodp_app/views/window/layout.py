@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import (
-    QLabel,
-    QMainWindow,
-    QScrollArea,
-    QStackedWidget,
-    QTabWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QLabel, QMainWindow, QScrollArea, QStackedWidget, QTabWidget, QWidget
 
 from geodp_app.views.dual.conic_view import ConicView
 from geodp_app.views.dual.dual_view import DualView
@@ -60,8 +52,7 @@ class WindowViews(QMainWindow):
         self.planes = splitter_of(across, self.plane_pane, self.dual_pane, stretches=(1, 1))
         self.why = WhyCard()
         steps = QWidget()
-        parts = (self.timeline, (self.why, 1))
-        fill(QVBoxLayout(steps), *parts, margins=(0, 0, 0, 0), spacing=0)
+        fill(steps, self.timeline, (self.why, 1), margins=0, spacing=0)
         # the chart is beside both: so it is high, and the planes are as high as without it
         self._lower = splitter_of(across, steps, self.chart)
         self._stack = splitter_of(down, self.planes, self._lower, stretches=(4, 1))
@@ -71,7 +62,7 @@ class WindowViews(QMainWindow):
         self.pages.addTab(self.figures, "Figures")
         self.pages.addTab(self.theorem, "Theorem")
         right = ((self.pages, 1), self.query_card, self.spent, self.figures.budget)
-        fill(QVBoxLayout(side), *right, margins=(0, 0, 6, 6), spacing=6)
+        fill(side, *right, margins=(0, 0, 6, 6), spacing=6)
         self._sides = splitter_of(across, self._stack, side, stretches=(1, 0))
         self.planes.setSizes([540, 660])
         self._stack.setSizes([630, 168])

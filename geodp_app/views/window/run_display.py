@@ -27,6 +27,7 @@ from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.run.live_run import Again
 from geodp_app.views.run.timeline import Course
 from geodp_app.views.run.window_runs import WindowRuns
+from geodp_app.views.widgets.tasks import timer
 from geodp_app.views.window.layout import WindowViews
 from geometry.halfplane import Region
 from geometry.mask import Mask, clipped
@@ -63,8 +64,7 @@ class RunDisplay(QObject):
         self._mask: tuple[Mask | None, Frame] | None = None
         self._within: BaseGeometry | None = None
         self._described: Release | None = None
-        self.soon = QTimer(self, singleShot=True, interval=_FRAME)
-        self.soon.timeout.connect(self.refresh)
+        self.soon = timer(self, _FRAME, self.refresh)
 
     @property
     def at_rest(self) -> bool:

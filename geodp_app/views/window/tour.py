@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QSettings, QTimer
+from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QSettings
 from PySide6.QtWidgets import QPushButton, QScrollArea, QWidget
 
 from geodp_app.actions import key
@@ -20,6 +20,7 @@ from geodp_app.document.work import Work
 from geodp_app.dual.sheets import dual_position
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.widgets.panes import dressed
+from geodp_app.views.widgets.tasks import timer
 from geodp_app.views.window.layout import WindowViews
 from geodp_app.views.window.tour_card import TourCard, TourOutline, place_beside
 from geodp_app.views.window.window_actions import SHADINGS, WindowActions
@@ -129,8 +130,7 @@ class Tour(QObject):
         self.ring: tuple[int, int] | None = None
         #: Steps that were there when one more was asked for.
         self._asked = -1
-        self.clock = QTimer(self, interval=_TICK)
-        self.clock.timeout.connect(self._tick)
+        self.clock = timer(self, _TICK, self._tick, again=True)
 
     @property
     def active(self) -> bool:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from functools import partial, reduce
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QWidget
 
-from geodp_app.views.widgets.panes import Themed, dressed, fill, show_words
+from geodp_app.palette import Palette
+from geodp_app.views.widgets.panes import Painted, dressed, fill, show_words
 
 #: Width of the card, its distance from what it points at, and how finely places are tried; all in
 #: device-independent pixels.
@@ -39,10 +40,9 @@ class TourCard(QFrame):
         self.skip.clicked.connect(lambda: end())
         self.back.clicked.connect(lambda: go(-1))
         self.next.clicked.connect(lambda: go(+1))
-        head = fill(QHBoxLayout(), (self.title, 1), self.place)
-        foot = fill(QHBoxLayout(), self.skip, None, self.back, self.next)
-        parts = (head, self.words, self.note, foot)
-        fill(QVBoxLayout(self), *parts, margins=(14, 10, 14, 12), spacing=8)
+        head = fill(None, (self.title, 1), self.place, across=True)
+        foot = fill(None, self.skip, None, self.back, self.next, across=True)
+        fill(self, head, self.words, self.note, foot, margins=(14, 10, 14, 12), spacing=8)
         self.hide()
 
     def show_stop(self, at: int, of: int, title: str, words: str) -> None:
@@ -89,7 +89,7 @@ class _Button(QPushButton):
             super().keyPressEvent(event)
 
 
-class TourOutline(Themed, QWidget):
+class TourOutline(Painted, QWidget):
     """Outlines around rectangles of the window, and a ring; the mouse does not see them."""
 
     def __init__(self, parent: QWidget) -> None:
@@ -108,17 +108,14 @@ class TourOutline(Themed, QWidget):
         self.raise_()
         self.update()
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    def draw(self, painter: QPainter, palette: Palette) -> None:
         # a rim in the background's colour keeps the line apart from whatever it crosses
-        for colour, width in ((self._palette.panel, 5.0), (self._palette.accent, 3.0)):
+        for colour, width in ((palette.panel, 5.0), (palette.accent, 3.0)):
             painter.setPen(QPen(QColor(colour), width))
             for rect in self.rects:
                 painter.drawRoundedRect(QRectF(rect).adjusted(1, 1, -1, -1), 6, 6)
             if self.ring is not None:
                 painter.drawEllipse(self.ring, _RING, _RING)
-        painter.end()
 
 
 def place_beside(size: QSize, room: QRect, targets: Sequence[QRect]) -> QPoint:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QStandardPaths, QTimer, Signal
+from PySide6.QtCore import QObject, QStandardPaths, Signal
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QWidget
 
 from geodp_app.actions import key
@@ -33,7 +33,7 @@ from geodp_app.views.panels.dialogs import LedgerDialog
 from geodp_app.views.panels.import_dialog import ImportDialog
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.panes import ask
-from geodp_app.views.widgets.tasks import Background
+from geodp_app.views.widgets.tasks import Background, timer
 from geometry.geojson import GeoJSONError
 from geometry.gis_files import LAYER_ENDINGS, SeveralLayersError
 from geometry.grid import BoundsError
@@ -418,8 +418,7 @@ class WindowRecovery(QObject):
         self.folder = folder or config_folder() / "recovery"
         self._autosave = Autosave(self.folder)
         self._complained = False
-        self._timer = QTimer(self, singleShot=True, interval=PAUSE)
-        self._timer.timeout.connect(self._save_beside)
+        self._timer = timer(self, PAUSE, self._save_beside)
         # a million examples are written for a tenth of a second, and longer on a slow disk
         self.beside = Background(self)
         self.beside.done.connect(self._saved)

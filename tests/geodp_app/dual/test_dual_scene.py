@@ -36,7 +36,7 @@ from geodp_app.dual.scene import (
     shading_words,
 )
 from geodp_app.dual.sheets import (
-    Lookup,
+    SheetValues,
     Scale,
     Window,
     boundary_ends,
@@ -383,16 +383,16 @@ def shaded_cells() -> ShadedSheet:
 
 def test_shading_tells_the_value_under_a_point() -> None:
     cells = shaded_cells()
-    lookup = Lookup(cells, shade_values(cells, "probability"))
-    assert lookup.value_at(3.0, 1.0) == 0.9
-    assert lookup.value_at(1.0, 3.0) == 0.1
-    assert lookup.value_at(5.0, 1.0) is None
+    lookup = SheetValues(cells, shade_values(cells, "probability"))
+    assert lookup.at(3.0, 1.0) == 0.9
+    assert lookup.at(1.0, 3.0) == 0.1
+    assert lookup.at(5.0, 1.0) is None
     scores = np.array([[-4.0, np.nan], [-2.0, 0.0]])
     raster = ShadedSheet(1, (), scores, 0.0, 4.0, 0.0, 4.0)
-    lookup = Lookup(raster, shade_values(raster, "score"))
-    assert lookup.value_at(3.0, 1.0) == -2.0
-    assert lookup.value_at(1.0, 3.0) is None
-    assert lookup.value_at(-0.1, 3.0) is None
+    lookup = SheetValues(raster, shade_values(raster, "score"))
+    assert lookup.at(3.0, 1.0) == -2.0
+    assert lookup.at(1.0, 3.0) is None
+    assert lookup.at(-0.1, 3.0) is None
 
 
 def test_scales_hold_their_values_and_colours_are_clear_where_nothing_is_known() -> None:
