@@ -36,8 +36,8 @@ from geodp_app.dual.scene import (
     shading_words,
 )
 from geodp_app.dual.sheets import (
-    SheetValues,
     Scale,
+    SheetValues,
     Window,
     boundary_ends,
     colours,
