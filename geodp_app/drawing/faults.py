@@ -167,7 +167,9 @@ def _edges_of(rings: Sequence[Ring], *, closed: bool = True) -> tuple[_Edges, li
             found.append(_Finding(number, "repeated", _pair(points[i]), words))
         kept = np.flatnonzero(~same)
         if closed and _flat(points[kept]):
-            found.append(_no_area(number, points))
+            middle = (points.min(axis=0) + points.max(axis=0)) / 2 if len(points) else np.zeros(2)
+            words = f"all vertices lie on one line near {_at(middle)}: there is no area"
+            found.append(_Finding(number, "flat", _pair(middle), words))
             continue
         start, end = (kept, np.roll(kept, -1)) if closed else (kept[:-1], kept[1:])
         following = np.arange(1, len(start) + 1) + total
@@ -187,12 +189,6 @@ def _flat(points: Ints) -> bool:
         return True
     along, off = points[1] - points[0], points - points[0]
     return bool((along[0] * off[:, 1] == along[1] * off[:, 0]).all())
-
-
-def _no_area(ring: int, points: Ints) -> _Finding:
-    middle = (points.min(axis=0) + points.max(axis=0)) / 2 if len(points) else np.zeros(2)
-    words = f"all vertices lie on one line near {_at(middle)}: there is no area"
-    return _Finding(ring, "flat", _pair(middle), words)
 
 
 def _spikes(edges: _Edges) -> list[_Finding]:

@@ -6,6 +6,7 @@ The second way is also the keyboard's: Insert, arrows, Insert.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import ClassVar
 
@@ -147,16 +148,10 @@ class PolygonTool(_RingTool):
         if len(self._vertices) >= 3 and point != self._vertices[-1]:
             first = self._vertices[0]
             reach = 0.0 if pointer.modifiers.alt else pointer.radius
-            self._closing = point == first or (
-                pointer.near(first, reach) and not self._nearer_to_last(pointer)
-            )
+            nearer = pointer.near(first, math.dist(pointer.at, self._vertices[-1]))
+            self._closing = point == first or (pointer.near(first, reach) and nearer)
         self._next = point
         return point
-
-    def _nearer_to_last(self, pointer: Pointer) -> bool:
-        first, last = self._vertices[0], self._vertices[-1]
-        x, y = pointer.at
-        return (x - last[0]) ** 2 + (y - last[1]) ** 2 < (x - first[0]) ** 2 + (y - first[1]) ** 2
 
     def _ends_double_click(self, pointer: Pointer) -> bool:
         """Whether the second press is to close what the first one just worked on."""

@@ -116,24 +116,19 @@ def _columns(groups: list[Group]) -> list[list[Group]]:
 
 
 def _card(title: str, rows: list[Row]) -> QFrame:
-    card = dressed(QFrame(), "card")
+    card, formats = dressed(QFrame(), "card"), QKeySequence.SequenceFormat
     grid = grid_of(card, 14, 5, stretch=0)
     grid.setContentsMargins(12, 8, 12, 10)
     grid.addWidget(dressed(QLabel(title), "cardTitle"), 0, 0)
     for i, (keys, text) in enumerate(rows, start=1):
         grid.addWidget(QLabel(text, wordWrap=True), i, 0)
         caps = fill(None, None, across=True, spacing=5)
-        for key in keys:
-            cap = dressed(QLabel(_native(key)), "keycap")
+        for key in keys:  # as this platform writes it; words such as "Double-click" stay
+            native = QKeySequence(key, formats.PortableText).toString(formats.NativeText)
+            cap = dressed(QLabel(native or key), "keycap")
             caps.addWidget(cap, 0, Qt.AlignmentFlag.AlignVCenter)
         grid.addLayout(caps, i, 1)
     return card
-
-
-def _native(key: str) -> str:
-    """A key as this platform writes it; words such as "Double-click" stay."""
-    formats = QKeySequence.SequenceFormat
-    return QKeySequence(key, formats.PortableText).toString(formats.NativeText) or key
 
 
 #: The version, the licence and where the source is.

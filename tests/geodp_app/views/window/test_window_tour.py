@@ -27,8 +27,7 @@ from geodp_app.document import targets
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.palette import load_palette
 from geodp_app.views.window.main_window import MainWindow
-from geodp_app.views.window.tour import STOPS
-from geodp_app.views.window.tour_card import place_beside
+from geodp_app.views.window.tour import STOPS, place_beside
 
 #: Fewer examples than it opens with, as the tour makes all steps of a run; enough for the first
 #: triangle to hold some.
