@@ -54,25 +54,16 @@ MOST_FAULTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something wrong with a drawing.
+    """Something wrong with a drawing."""
 
-    Attributes
-    ----------
-    shape : int
-        Index of the shape, -1 for a draft.
-    ring : int
-        0 for the outline, i for hole i.
-    kind : str
-    at : (float, float)
-        Where, in grid units.
-    text : str
-        A plain sentence without full stop.
-    """
-
+    #: Index of the shape, -1 for a draft.
     shape: int
+    #: 0 for the outline, i for hole i.
     ring: int
     kind: FaultKind
+    #: Where, in grid units.
     at: tuple[float, float]
+    #: A plain sentence without full stop.
     text: str
 
 
@@ -121,22 +112,16 @@ def draft_faults(vertices: Sequence[Point], *, closed: bool) -> tuple[Fault, ...
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Edges:
-    """Edges of rings, repeated vertices left out.
+    """Edges of rings, repeated vertices left out."""
 
-    Attributes
-    ----------
-    ends : ndarray of int, shape (n, 4)
-    ring : ndarray of int, shape (n,)
-    start, end : ndarray of int, shape (n,)
-        Index in the ring of the vertices it joins.
-    following : ndarray of int, shape (n,)
-        Row of the next edge of the ring, or -1.
-    """
-
+    #: Shape (n, 4).
     ends: Ints
+    #: Shape (n,).
     ring: Ints
+    #: Index in the ring of the vertices it joins; shape (n,).
     start: Ints
     end: Ints
+    #: Row of the next edge of the ring, or -1; shape (n,).
     following: Ints
 
 
@@ -209,21 +194,15 @@ def _spikes(edges: _Edges) -> list[_Finding]:
 
 
 class Meetings(NamedTuple):
-    """Pairs of edges that meet.
+    """Pairs of edges that meet."""
 
-    Attributes
-    ----------
-    first, second : ndarray of int, shape (m,)
-        Rows of the edges, ascending.
-    kind : ndarray of int, shape (m,)
-        CROSS, OVERLAP or TOUCH.
-    at : ndarray of float, shape (m, 2)
-        Where: the crossing rounded once, the middle of the overlap, or the touching end (exact).
-    """
-
+    #: Rows of the edges, ascending; shape (m,).
     first: Ints
     second: Ints
+    #: CROSS, OVERLAP or TOUCH; shape (m,).
     kind: Ints
+    #: Where: the crossing rounded once, the middle of the overlap, or the touching end (exact);
+    #: shape (m, 2).
     at: Floats
 
 

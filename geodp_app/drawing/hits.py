@@ -20,49 +20,33 @@ from geodp_app.drawing.shapes import Drawing, Point, vertex_rows
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """A part of the drawing that can be taken hold of.
-
-    Attributes
-    ----------
-    kind : {"vertex", "edge", "shape", "hole"}
-    shape : int
-        Index of the shape.
-    ring : int
-        0 for the outline, i for hole i.
-    index : int
-        Of the vertex, or of the vertex at which the edge begins; 0 for whole rings.
-    position : (x, y) or None
-        Where to mark it, in grid units; None for whole rings.
-    """
+    """A part of the drawing that can be taken hold of."""
 
     kind: Literal["vertex", "edge", "shape", "hole"]
+    #: Index of the shape.
     shape: int
+    #: 0 for the outline, i for hole i.
     ring: int = 0
+    #: Of the vertex, or of the vertex at which the edge begins; 0 for whole rings.
     index: int = 0
+    #: Where to mark it, in grid units; None for whole rings.
     position: Point | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outlines:
-    """All vertices of a drawing, ring by ring, with the edges that begin at them.
+    """All vertices of a drawing, ring by ring, with the edges that begin at them."""
 
-    Attributes
-    ----------
-    x1, y1, x2, y2 : ndarray of float, shape (n,)
-        The vertex, and the next one of its ring.
-    shape, ring, index : ndarray of int, shape (n,)
-        Which vertex it is.
-    first : ndarray of int, shape (rings,)
-        Row at which each ring begins.
-    """
-
+    #: The vertex, and the next one of its ring; shape (n,).
     x1: NDArray[np.float64]
     y1: NDArray[np.float64]
     x2: NDArray[np.float64]
     y2: NDArray[np.float64]
+    #: Which vertex it is; shape (n,).
     shape: NDArray[np.int64]
     ring: NDArray[np.int64]
     index: NDArray[np.int64]
+    #: Row at which each ring begins; shape (rings,).
     first: NDArray[np.int64]
 
     @classmethod

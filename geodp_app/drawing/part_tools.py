@@ -24,22 +24,14 @@ from geodp_app.drawing.tool import Desk, Pointer, Tool, ToolName
 
 @dataclass(frozen=True, slots=True)
 class _PartDrag:
-    """The button is down on a part.
+    """The button is down on a part."""
 
-    Attributes
-    ----------
-    hit : Handle
-        The part.
-    start : (float, float)
-    reach : float
-        How far the pointer must go before anything moves.
-    preview : Drawing or None
-        None until something moves.
-    """
-
+    #: The part.
     hit: Handle
     start: tuple[float, float]
+    #: How far the pointer must go before anything moves.
     reach: float
+    #: None until something moves.
     preview: Drawing | None = None
 
 
@@ -166,24 +158,15 @@ def _name(handles: tuple[Handle, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _VertexDrag:
-    """The button is down on a vertex.
-
-    Attributes
-    ----------
-    start : (float, float)
-    base : Drawing
-        With the vertex where it was taken hold of; inserted, if it is a new one.
-    label : str
-        Of the edit that results.
-    preview : Drawing
-    moving : bool
-        The pointer left the place of the press.
-    """
+    """The button is down on a vertex."""
 
     start: tuple[float, float]
+    #: With the vertex where it was taken hold of; inserted, if it is a new one.
     base: Drawing
+    #: Of the edit that results.
     label: str
     preview: Drawing
+    #: The pointer left the place of the press.
     moving: bool = False
 
 

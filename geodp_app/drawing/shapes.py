@@ -47,15 +47,9 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A target: the union of its shapes on the grid {0..grid}^2.
+    """A target: the union of its shapes on the grid {0..grid}^2."""
 
-    Attributes
-    ----------
-    grid : int
-        d.
-    shapes : tuple of Shape
-    """
-
+    #: d.
     grid: int
     shapes: tuple[Shape, ...] = ()
 

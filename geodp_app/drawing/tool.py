@@ -33,20 +33,13 @@ ToolName = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A ring that is being drawn.
+    """A ring that is being drawn."""
 
-    Attributes
-    ----------
-    vertices : tuple of Point
-        Placed so far.
-    preview : tuple of Point
-        The ring as it would be with the pointer's point; fewer than three points at first.
-    fault : Fault or None
-        What keeps the draft from being closed, or what the next edge would do.
-    """
-
+    #: Placed so far.
     vertices: tuple[Point, ...]
+    #: The ring as it would be with the pointer's point; fewer than three points at first.
     preview: tuple[Point, ...] = ()
+    #: What keeps the draft from being closed, or what the next edge would do.
     fault: Fault | None = None
 
 
@@ -77,22 +70,14 @@ NO_KEYS = Modifiers()
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """Where the pointer is, in grid units, and how it is held.
+    """Where the pointer is, in grid units, and how it is held."""
 
-    Attributes
-    ----------
-    at : (float, float)
-        Perhaps off the grid.
-    radius : float
-        Within which something is hit; 0 for the keyboard's exact cursor.
-    modifiers : Modifiers
-    double : bool
-        The second press of a double click.
-    """
-
+    #: Perhaps off the grid.
     at: tuple[float, float]
+    #: Within which something is hit; 0 for the keyboard's exact cursor.
     radius: float
     modifiers: Modifiers = NO_KEYS
+    #: The second press of a double click.
     double: bool = False
 
     def near(self, point: tuple[float, float], radius: float | None = None) -> bool:

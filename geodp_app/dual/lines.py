@@ -42,20 +42,14 @@ _GATHER = np.uint64(pow(0x9E3779B97F4A7C15, -1, 1 << 64))
 
 @dataclass(frozen=True, slots=True)
 class ExampleLines:
-    """Distinct labelled examples in a fixed, scattered order, so that any prefix is a fair part.
+    """Distinct labelled examples in a fixed, scattered order, so that any prefix is a fair part."""
 
-    Attributes
-    ----------
-    x, y : ndarray of int64, shape (m,)
-        Grid units.
-    positive : ndarray of bool, shape (m,)
-    counts : ndarray of int64, shape (m,)
-        Examples that share the place and the label.
-    """
-
+    #: Grid units; shape (m,).
     x: Ints
     y: Ints
+    #: Shape (m,).
     positive: NDArray[np.bool_]
+    #: Examples that share the place and the label; shape (m,).
     counts: Ints
 
     def __len__(self) -> int:
@@ -94,17 +88,11 @@ def distinct_lines(
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """Lines cut to a window.
+    """Lines cut to a window."""
 
-    Attributes
-    ----------
-    index : ndarray of int64, shape (m,)
-        Which lines cross the window.
-    low, high : ndarray of float64, shape (m,)
-        Their slopes w at the two ends (module docstring).
-    """
-
+    #: Which lines cross the window; shape (m,).
     index: Ints
+    #: Their slopes w at the two ends (module docstring); shape (m,).
     low: Floats
     high: Floats
 
@@ -262,19 +250,12 @@ def _radius(
 
 @dataclass(frozen=True, slots=True)
 class Raster:
-    """Rectangular cells between lattice points, all of one size.
+    """Rectangular cells between lattice points, all of one size."""
 
-    Attributes
-    ----------
-    u0, v0 : int
-        Lower left corner, lattice units.
-    width, height : int
-        Of one cell, lattice units.
-    columns, rows : int
-    """
-
+    #: Lower left corner, lattice units.
     u0: int
     v0: int
+    #: Of one cell, lattice units.
     width: int
     height: int
     columns: int
@@ -293,17 +274,12 @@ class Raster:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Density:
-    """Lines in each cell; equal only to itself.
+    """Lines in each cell; equal only to itself."""
 
-    Attributes
-    ----------
-    counts : ndarray of int64, shape (columns, rows)
-        [i, j]: weight of the lines that cross the i-th cell in u and j-th in v.
-    window : Window
-        What the cells cover, in grid units.
-    """
-
+    #: [i, j]: weight of the lines that cross the i-th cell in u and j-th in v; shape (columns,
+    #: rows).
     counts: Ints
+    #: What the cells cover, in grid units.
     window: Window
 
 
@@ -379,23 +355,15 @@ CELLS = 256
 
 @dataclass(frozen=True, slots=True)
 class LinePicture:
-    """Lines or a density in a window of one sheet.  Private.
+    """Lines or a density in a window of one sheet.  Private."""
 
-    Attributes
-    ----------
-    positive, negative : ndarray of float64, shape (2 m, 2)
-        End points (u, v), grid units, of the lines drawn, two by two.
-    density : Density or None
-    scale : Scale or None
-        Range of the density.
-    note : str
-        What is shown, for the person.
-    """
-
+    #: End points (u, v), grid units, of the lines drawn, two by two; shape (2 m, 2).
     positive: Floats
     negative: Floats
     density: Density | None
+    #: Range of the density.
     scale: Scale | None
+    #: What is shown, for the person.
     note: str
 
 

@@ -40,30 +40,20 @@ LEAST_STEPS = 16
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A chosen dual point.
+    """A chosen dual point."""
 
-    Attributes
-    ----------
-    step : int
-        From 1.
-    edge, edges : int
-        Place of the halfplane in its piece, from 0, and how many it has.
-    sheet : Sheet
-    u, v : float
-        Grid units.
-    age : int
-        Steps since; 0 for the newest piece.
-    whole : bool
-        Whether all pieces are shown alike.
-    """
-
+    #: From 1.
     step: int
+    #: Place of the halfplane in its piece, from 0, and how many it has.
     edge: int
     edges: int
     sheet: Sheet
+    #: Grid units.
     u: float
     v: float
+    #: Steps since; 0 for the newest piece.
     age: int
+    #: Whether all pieces are shown alike.
     whole: bool = False
 
     @property

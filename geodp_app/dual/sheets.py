@@ -177,24 +177,15 @@ _STREAK = 1e-2
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A range of values and the words on its colour bar.
-
-    Attributes
-    ----------
-    low, high : float
-    logarithmic : bool
-    percent : bool
-        Whether values read as percentages.
-    label : str
-    signed : bool
-        Whether nought is in the middle, and the colours go both ways from it.
-    """
+    """A range of values and the words on its colour bar."""
 
     low: float
     high: float
     logarithmic: bool
+    #: Whether values read as percentages.
     percent: bool
     label: str
+    #: Whether nought is in the middle, and the colours go both ways from it.
     signed: bool = False
 
     def places(self, values: Floats) -> Floats:

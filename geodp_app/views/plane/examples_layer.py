@@ -41,16 +41,11 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExampleKinds:
-    """Examples and what each is at one moment of a run: private.
+    """Examples and what each is at one moment of a run: private."""
 
-    Attributes
-    ----------
-    points : ndarray of int64, shape (n, 2)
-    kinds : ndarray of uint8, shape (n,)
-        Values of Kind.
-    """
-
+    #: Shape (n, 2).
     points: NDArray[np.int64]
+    #: Values of Kind; shape (n,).
     kinds: NDArray[np.uint8]
 
     @classmethod

@@ -49,25 +49,17 @@ class Stop(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """The stops at which a run can be looked at, and how many are still to come.
+    """The stops at which a run can be looked at, and how many are still to come."""
 
-    Attributes
-    ----------
-    stops : tuple of Stop
-        In order, the first before the first step.  Where a run is over the last is its end, a step
-        later than the last step.
-    first : int
-        How many stops its first act will have; what follows sharpens.
-    planned : int
-        How many stops there will be after the one before the first step; 0 as long as that is not
-        known.
-    sharpens : bool
-        Whether there is a second act.
-    """
-
+    #: In order, the first before the first step.  Where a run is over the last is its end, a step
+    #: later than the last step.
     stops: tuple[Stop, ...] = (Stop(0, "No steps yet"),)
+    #: How many stops its first act will have; what follows sharpens.
     first: int = 0
+    #: How many stops there will be after the one before the first step; 0 as long as that is not
+    #: known.
     planned: int = 0
+    #: Whether there is a second act.
     sharpens: bool = False
 
     def position(self, step: int) -> int:
