@@ -228,9 +228,7 @@ class _Crowd(PictureItem):
         self._most = math.isqrt(codes.size // (2 * max(1, int(np.count_nonzero(codes)))))
         self.set_image(coloured(codes, colours), window)
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def paint(self, painter: QPainter, *_: object) -> None:
         """Of pixels that share one on the screen the weightiest is seen."""
         if self.image is None:
             return

@@ -21,7 +21,7 @@ import shapely
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPainterPath
-from PySide6.QtWidgets import QGraphicsPathItem, QStyleOptionGraphicsItem, QWidget
+from PySide6.QtWidgets import QGraphicsPathItem
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.dual.sheets import Window
@@ -275,9 +275,7 @@ class SupportLayer(MaskLayer):
 class _Hatching(QGraphicsPathItem):
     """Hatching whose lines have their width in pixels at any zoom."""
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def paint(self, painter: QPainter, *_: object) -> None:
         """Fill the path; a pattern would grow with the plane."""
         brush = self.brush()
         brush.setTransform(painter.worldTransform().inverted()[0])

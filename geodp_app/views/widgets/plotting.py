@@ -24,13 +24,7 @@ from PySide6.QtGui import (
     QPen,
     QPolygonF,
 )
-from PySide6.QtWidgets import (
-    QGraphicsItem,
-    QGraphicsRectItem,
-    QSizePolicy,
-    QStyleOptionGraphicsItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QGraphicsItem, QGraphicsRectItem, QSizePolicy, QWidget
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Frame
@@ -202,9 +196,7 @@ class PictureItem(pg.GraphicsObject):  # type: ignore[misc]
     def boundingRect(self) -> QRectF:
         return self._place
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def paint(self, painter: QPainter, *_: object) -> None:
         if self.image is not None:
             painter.drawImage(self._place, self.image)
 
@@ -317,9 +309,7 @@ class Overlay(Themed, QGraphicsItem):
         area: QRectF = self._box.rect()
         return area
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
+    def paint(self, painter: QPainter, *_: object) -> None:
         painter.setClipRect(self.boundingRect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self.draw(painter, self._palette)

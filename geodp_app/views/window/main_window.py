@@ -123,7 +123,7 @@ class MainWindow(WindowViews):
         self.runs.progressed.connect(self.display.progress)
         self.editor.desk.report = self._report
         self.runs.controller.queried.connect(lambda _: self.recovery.later())
-        for teller in (self.runs, self.files, self.recovery):
+        for teller in (self.runs, self.files, self.recovery, self.again):
             teller.announced.connect(self.status_line.tell)
         self.files.opened.connect(self.show_from_the_start)
         self.files.saved.connect(self.recovery.forget)
@@ -132,7 +132,6 @@ class MainWindow(WindowViews):
         self.display.shown.connect(self.show_learner_state)
         self.again.changed.connect(self.display.show_again)
         self.again.changed.connect(self.commands.refresh)
-        self.again.announced.connect(self.status_line.tell)
         self.settings.sampling_changed.connect(self._sample_changed)
         self.settings.run_changed.connect(self._set_run)
         self.theorem.steps_wanted.connect(lambda m: self._set_run({"n_steps": m}))
