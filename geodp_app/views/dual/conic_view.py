@@ -162,6 +162,7 @@ class ConicView(QWidget):
     def try_at(self, x: float, y: float) -> None:
         """Try one of the newest's form centred at (x, y) until another step or Escape."""
         if self._question is not None:
+            self._pointed = None  # until the pointer moves again
             self._try(self._question.at(x, y))
 
     def _try(self, conic: Conic | None) -> None:

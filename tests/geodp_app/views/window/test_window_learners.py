@@ -360,7 +360,8 @@ def test_the_dual_plane_of_discs_is_that_of_their_centres(qtbot: QtBot, discs: M
     assert conics.shaded is not None
     # a ghost on the plane, with its own exact counts
     x, y = newest.centre
-    conics.try_at(x + 20, y - 10)
+    conics.plot.pointed.emit((x, y))
+    conics.plot.dragged.emit((x + 20, y - 10))
     question = conic_question(log, log.cursor)
     other = question.at(x + 20, y - 10)
     assert conics.candidate == question.judge(other)
