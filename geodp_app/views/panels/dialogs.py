@@ -75,10 +75,6 @@ class ShortcutSheet(QDialog):
         self._show("")
         self.search.setFocus()
 
-    def rows(self) -> list[Row]:
-        """What is shown now."""
-        return [row for _, group in self._found(self.search.text()) for row in group]
-
     def sizeHint(self) -> QSize:
         body = self.body.sizeHint()
         return QSize(max(body.width() + 60, 820), min(body.height() + 130, 760))

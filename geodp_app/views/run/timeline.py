@@ -290,11 +290,6 @@ class Timeline(QFrame):
         fill(row, (self.note, 1))
         self.set_palette(load_palette("light"))
 
-    @property
-    def step(self) -> int:
-        """That of the stop shown."""
-        return self._course.stops[self.track.value()].step
-
     def set_run(self, course: Course, position: int) -> None:
         """Show a run, and which of its stops is shown, from 0; emits nothing."""
         self._course = course

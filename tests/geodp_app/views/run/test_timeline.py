@@ -101,9 +101,9 @@ def test_showing_a_run_emits_nothing(timeline: Timeline) -> None:
     steps = moves(timeline)
     timeline.set_run(course(8, 12), 3)
     timeline.set_run(course(2, 12), 1)
-    assert timeline.step == 1
+    assert timeline.track.value() == 1
     timeline.set_run(Course(), 0)
-    assert timeline.step == 0
+    assert timeline.track.value() == 0
     assert steps == []
 
 

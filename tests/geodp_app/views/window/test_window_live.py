@@ -270,10 +270,10 @@ def test_without_live_the_past_stays_in_grey_until_a_run_is_asked_for(qtbot, win
     assert is_grey(window)
     # one can still look back
     made = len(log.records)
-    assert window.timeline.step == made + 1  # its end
+    assert window.runs.place == made + 1  # its end
     for step in (made, made - 1):
         action(window, "back")
-        assert window.timeline.step == step
+        assert window.runs.place == step
     assert words(window) == DRAWING_CHANGED
     key(window, Qt.Key.Key_F5)
     assert is_grey(window)
