@@ -43,10 +43,7 @@ _ARROWS = {"Left": (-1, 0), "Right": (1, 0), "Up": (0, 1), "Down": (0, -1)}
 class Editor:
     """Tools over a drawing.
 
-    Parameters
-    ----------
-    host : Host
-        Keeps the drawing.
+    `host`: keeps the drawing.
 
     Attributes
     ----------

@@ -98,11 +98,7 @@ def faults(drawing: Drawing) -> tuple[Fault, ...]:
 def draft_faults(vertices: Sequence[Point], *, closed: bool) -> tuple[Fault, ...]:
     """Faults of a ring that is being drawn.
 
-    Parameters
-    ----------
-    vertices : sequence of Point
-    closed : bool
-        Whether the last vertex is joined to the first; an open chain may be flat.
+    `closed`: whether the last vertex is joined to the first; an open chain may be flat.
     """
     edges, found = _edges_of([tuple(vertices)], closed=closed)
     met, _ = _meetings_of(edges)
@@ -231,12 +227,8 @@ def _meetings_of(edges: _Edges) -> tuple[Meetings, bool]:
 def meetings(edges: Ints, first: Ints, second: Ints) -> Meetings:
     """How, and where, pairs of segments meet that do.
 
-    Parameters
-    ----------
-    edges : ndarray of int, shape (n, 4)
-        x1, y1, x2, y2; none of length zero.
-    first, second : ndarray of int, shape (m,)
-        Rows of the pairs.
+    `edges`: shape (n, 4): x1, y1, x2, y2; none of length zero.  `first` and `second`: shape (m,):
+    rows of the pairs.
     """
     a, b, c, d = np.hstack([edges[first], edges[second]]).reshape(-1, 4, 2).swapaxes(0, 1)
     sides = np.array([_turn(c, d, a), _turn(c, d, b), _turn(a, b, c), _turn(a, b, d)])

@@ -91,13 +91,7 @@ def nearest_vertex(
 ) -> Handle | None:
     """The nearest vertex within a radius, at its own position.
 
-    Parameters
-    ----------
-    outlines : Outlines
-    at : (float, float)
-    radius : float
-    beside : (shape, ring), optional
-        A ring to leave out.
+    `beside`: a ring to leave out, a (shape, ring).
     """
     squared = (outlines.x1 - at[0]) ** 2 + (outlines.y1 - at[1]) ** 2
     row = outlines.nearest(squared, radius, beside)

@@ -214,11 +214,7 @@ def cut(drawing: Drawing, ring: Ring) -> Drawing:
     overlaps it is subtracted, new corners moved to grid points.  A shape may fall into parts or
     vanish.
 
-    Parameters
-    ----------
-    drawing : Drawing
-    ring : Ring
-        Without faults.
+    `ring`: without faults.
 
     Returns
     -------
@@ -399,12 +395,7 @@ class FreehandTool(_RingTool):
 def smoothed(trace: list[Point], tolerance: float, grid: int) -> tuple[Shape, ...]:
     """Shapes of a hand-drawn outline, simplified (Douglas-Peucker), on grid points, without faults.
 
-    Parameters
-    ----------
-    trace : list of Point
-    tolerance : float
-        Furthest that the outline may move, in grid units, before it is put on grid points.
-    grid : int
+    `tolerance`: furthest that the outline may move, in grid units, before it is put on grid points.
 
     Returns
     -------

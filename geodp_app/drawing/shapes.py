@@ -130,11 +130,7 @@ def added(drawing: Drawing, *shapes: Shape) -> Drawing:
 def without(drawing: Drawing, parts: Iterable[tuple[int, int]]) -> Drawing:
     """The drawing without some rings.
 
-    Parameters
-    ----------
-    drawing : Drawing
-    parts : iterable of (shape, ring)
-        Ring 0, the outline, takes its shape along.
+    `parts`: of (shape, ring); ring 0, the outline, takes its shape along.
     """
     gone = set(parts)
     shapes = []
@@ -213,13 +209,7 @@ def translated(
 ) -> tuple[Drawing, Point]:
     """The drawing with some rings moved, and how far: not beyond the edge of the grid.
 
-    Parameters
-    ----------
-    drawing : Drawing
-    parts : sequence of (shape, ring)
-        Ring 0, the outline, takes its holes along.
-    by : (int, int)
-        Grid steps wanted.
+    `parts`: of (shape, ring); ring 0, the outline, takes its holes along.  `by`: grid steps wanted.
 
     Returns
     -------

@@ -87,12 +87,7 @@ class Pointer:
 
 
 class Desk:
-    """Holds the drawing and what all tools need around it.
-
-    Parameters
-    ----------
-    host : Host
-    """
+    """Holds the drawing and what all tools need around it."""
 
     def __init__(self, host: Host) -> None:
         self.host = host
@@ -164,11 +159,7 @@ class Desk:
     ) -> Handle | None:
         """The vertex, else the edge, that catches the pointer: none while snapping is off.
 
-        Parameters
-        ----------
-        pointer : Pointer
-        beside : (shape, ring), optional
-            A ring that catches nothing.
+        `beside`: a ring that catches nothing, a (shape, ring).
         """
         if not self.snapping or pointer.modifiers.alt or pointer.radius <= 0:
             return None

@@ -104,13 +104,8 @@ class Segments:
 def cut(lattice: HalfplaneLattice, t: Ints, s: Ints, window: Window) -> Segments:
     """The parts of dual lines within the region and a window.
 
-    Parameters
-    ----------
-    lattice : HalfplaneLattice
-    t, s : ndarray of int64, shape (m,)
-        Abscissa and height of each example in the sheet.
-    window : Window
-        Grid units.
+    `t` and `s`: shape (m,): abscissa and height of each example in the sheet.  `window`: grid
+    units.
     """
     chord = lattice.measure == "chord"
     whole = extent(lattice)
@@ -200,14 +195,7 @@ def cell_around(
     Halfplanes of one cell hold the same examples.  A point on a line belongs to the cell whose
     halfplanes hold that line's example (they are closed): below it, of an upper sheet.
 
-    Parameters
-    ----------
-    lattice : HalfplaneLattice
-    lines : ExampleLines
-    halfplane : Halfplane
-        Of the lattice's sheets.
-    window : Window
-        Grid units of the dual plane.
+    `halfplane`: of the lattice's sheets.  `window`: grid units of the dual plane.
 
     Returns
     -------

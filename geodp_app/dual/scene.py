@@ -71,13 +71,7 @@ def chosen_marks(
 ) -> tuple[Mark, ...]:
     """Marks of the pieces, oldest first; the last piece is the newest.
 
-    Parameters
-    ----------
-    pieces : sequence of tuple of Halfplane
-    first : int
-        Step of the first piece.
-    whole : bool
-        All alike: none is the newest.
+    `first`: step of the first piece.  `whole`: all are alike, none is the newest.
     """
     return tuple(
         Mark(
@@ -111,12 +105,7 @@ def nearest_mark(
 def neighbourhood(lattice: HalfplaneLattice, mark: Mark, lines: ExampleLines | None) -> Window:
     """A window around a mark in which single lines can be told apart.
 
-    Parameters
-    ----------
-    lattice : HalfplaneLattice
-    mark : Mark
-    lines : ExampleLines or None
-        None where the size must not depend on private data.
+    `lines`: None where the size must not depend on private data.
     """
     whole, unit = extent(lattice), 1 << lattice.bits
     most = whole.width * _NEAR_SHARE

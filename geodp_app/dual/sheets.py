@@ -239,12 +239,7 @@ def shade_scale(
 ) -> Scale | None:
     """The common range of all sheets; None when there is nothing to shade.
 
-    Parameters
-    ----------
-    sheets : sequence of ShadedSheet
-    mode : {"off", "score", "probability"}
-    nats : float, optional
-        Of the exponential mechanism, per example of score; a raster needs it for probabilities.
+    `nats`: of the exponential mechanism, per example of score; a raster needs it for probabilities.
     """
     if mode == "off" or not sheets:
         return None
@@ -305,12 +300,7 @@ def shade_values(
 def colours(scale: Scale, values: Floats, ramp: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Colours with opacity, uint8 of shape (..., 4); NaN is clear.
 
-    Parameters
-    ----------
-    scale : Scale
-    values : ndarray of float64
-    ramp : ndarray of uint8, shape (256, 3)
-        From the least to the greatest (:func:`geodp_app.palette.ramp`).
+    `ramp`: shape (256, 3): from the least to the greatest (:func:`geodp_app.palette.ramp`).
     """
     table = np.zeros((257, 4), dtype=np.uint8)
     table[:256, :3], table[:256, 3] = ramp, 255
@@ -370,11 +360,7 @@ class SheetValues:
 def streak(sheet: ShadedSheet, nats: float | None, best: float) -> Window | None:
     """The window of a sheet that holds nearly all of its probability, with room around it.
 
-    Parameters
-    ----------
-    sheet : ShadedSheet
-    nats, best
-        As for :func:`shade_values`.
+    `nats` and `best`: as for :func:`shade_values`.
 
     Returns
     -------

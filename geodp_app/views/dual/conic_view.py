@@ -115,12 +115,7 @@ class ConicView(QWidget):
     def show_run(self, chosen: tuple[Conic, ...], question: ConicQuestion | None) -> None:
         """Show what was chosen up to a step, and where the newest could be (private).
 
-        Parameters
-        ----------
-        chosen : tuple of Conic
-            The newest last.
-        question : ConicQuestion or None
-            None in release view and before the first step.
+        `chosen`: the newest last.  `question`: None in release view and before the first step.
         """
         if chosen and (not self._chosen or chosen[-1].lattice != self._chosen[-1].lattice):
             self._chosen = chosen

@@ -45,14 +45,8 @@ def cells_image(
 ) -> tuple[QImage, Window] | None:
     """An image of the cells in a window, its first row at the least v, and the window.
 
-    Parameters
-    ----------
-    sheet : ShadedSheet
-    colours : ndarray of uint8, shape (m, 4)
-        One for each cell.
-    window : Window
-    stop : callable
-        Asked now and then; when true the result is None.
+    `colours`: shape (m, 4): one for each cell.  `stop`: asked now and then; when true the result is
+    None.
     """
     longer = max(window.width, window.height)
     sides = np.array([window.width, window.height])

@@ -192,11 +192,8 @@ class SheetStack(QWidget):
     """One sheet large and a column of small ones beside it, or all of them large; frames over the
     corners of the first, and words where it is empty.
 
-    Parameters
-    ----------
-    lines, colours : QWidget
-        In the two corners that the region leaves empty: upper left and lower right.  Below all
-        sheets, which are too small to leave room, are the lines.
+    `lines` and `colours`: in the two corners that the region leaves empty: upper left and lower
+    right.  Below all sheets, which are too small to leave room, are the lines.
     """
 
     #: A Sheet was asked for.

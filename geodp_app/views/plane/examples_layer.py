@@ -88,12 +88,7 @@ def picture_scale(d: int) -> tuple[int, int]:
 def picture(examples: ExampleKinds, d: int, places: NDArray[np.int64]) -> NDArray[np.uint8]:
     """What is at each pixel: a Kind, or 0 for nothing; uint8 of shape (side, side).
 
-    Parameters
-    ----------
-    examples : ExampleKinds
-    d : int
-    places : ndarray of int64, shape (n,)
-        Of the same points, see :func:`grid_places`.
+    `places`: shape (n,): of the same points, see :func:`grid_places`.
     """
     _, side = picture_scale(d)
     codes = np.zeros(side * side, dtype=np.uint8)

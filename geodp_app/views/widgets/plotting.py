@@ -356,12 +356,8 @@ class Badges(Overlay):
 class ShareBar(Painted, QWidget):
     """A share, 0..1, as a bar.
 
-    Parameters
-    ----------
-    name : str
-        What the share is of, for those who do not see it.
-    colour : str
-        The palette's name of its colour.
+    `name`: what the share is of, for those who do not see it.  `colour`: the palette's name of its
+    colour.
     """
 
     def __init__(self, name: str, colour: str = "accent") -> None:
