@@ -98,12 +98,8 @@ class Editor:
         """Take another tool.
 
         A polygon or hole that could be closed is closed.  Otherwise the draft is dropped, with a
-        message, and :meth:`undo_vertex` takes it up again.
-
-        Raises
-        ------
-        ValueError
-            If there is no such tool.
+        message, and :meth:`undo_vertex` takes it up again.  Raises ValueError if there is no such
+        tool.
         """
         if name not in self._tools:
             raise ValueError(f"no tool {name!r}: use one of {', '.join(TOOLS)}")
@@ -161,10 +157,7 @@ class Editor:
     def key(self, name: str, modifiers: Modifiers = NO_KEYS) -> bool:
         """A key goes down: Enter, Escape, Backspace, Delete, Insert, Left, Right, Up or Down.
 
-        Returns
-        -------
-        bool
-            Whether the key meant something.
+        Returns whether the key meant something.
         """
         tool = self._begin()
         if name in _ARROWS:
@@ -182,10 +175,7 @@ class Editor:
     def undo_vertex(self) -> bool:
         """Take back the last vertex of the draft, or a drag; or take up a draft that was dropped.
 
-        Returns
-        -------
-        bool
-            False if there was nothing of this kind: then the host's own undo is meant.
+        Returns False if there was nothing of this kind: then the host's own undo is meant.
         """
         tool = self._begin()
         if tool.undo_vertex():

@@ -212,14 +212,7 @@ def cut(drawing: Drawing, ring: Ring) -> Drawing:
 
     A shape that surrounds the ring gets it as a hole, vertex by vertex.  From other shapes that it
     overlaps it is subtracted, new corners moved to grid points.  A shape may fall into parts or
-    vanish.
-
-    `ring`: without faults.
-
-    Returns
-    -------
-    Drawing
-        The same object if the ring overlaps no shape.
+    vanish.  If the ring, which is without faults, overlaps none, it is the same object.
     """
     tool = Polygon(ring)
     parts: list[tuple[Shape, ...]] = [
@@ -395,12 +388,8 @@ class FreehandTool(_RingTool):
 def smoothed(trace: list[Point], tolerance: float, grid: int) -> tuple[Shape, ...]:
     """Shapes of a hand-drawn outline, simplified (Douglas-Peucker), on grid points, without faults.
 
-    `tolerance`: furthest that the outline may move, in grid units, before it is put on grid points.
-
-    Returns
-    -------
-    tuple of Shape
-        Several if the outline crosses itself, none if it encloses nothing.
+    Several if the outline crosses itself, none if it encloses nothing.  `tolerance`: furthest that
+    it may move, in grid units, before it is put on grid points.
     """
     if len(trace) < 3:
         return ()

@@ -89,12 +89,8 @@ class Drawing:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Drawing:
         """Read what :meth:`to_dict` wrote; lengths and places are not looked at
-        (:func:`geodp_app.document.checks.check_drawing`).
-
-        Raises
-        ------
-        ValueError
-            If a member is missing or a number is not whole.
+        (:func:`geodp_app.document.checks.check_drawing`).  Raises ValueError if a member is missing
+        or a number is not whole.
         """
         try:
             grid = _whole(data["grid"])
@@ -146,10 +142,7 @@ def without(drawing: Drawing, parts: Iterable[tuple[int, int]]) -> Drawing:
 def with_ring(drawing: Drawing, shape: int, ring: int, vertices: Ring) -> Drawing:
     """The drawing with other vertices for one ring.
 
-    Raises
-    ------
-    IndexError
-        If there is no such ring.
+    Raises IndexError if there is no such ring.
     """
     if not (0 <= shape < len(drawing.shapes) and 0 <= ring < len(drawing.shapes[shape].rings)):
         raise IndexError(f"no ring {ring} of shape {shape} in the drawing")
@@ -163,12 +156,7 @@ def with_ring(drawing: Drawing, shape: int, ring: int, vertices: Ring) -> Drawin
 def with_vertex(drawing: Drawing, shape: int, ring: int, index: int, point: Point) -> Drawing:
     """The drawing with a vertex moved.
 
-    Raises
-    ------
-    IndexError
-        If there is no such vertex.
-    ValueError
-        If the point is off the grid.
+    Raises IndexError if there is no such vertex, ValueError if the point is off the grid.
     """
     vertices = _ring_of(drawing, shape, ring, index)
     _check_point(drawing, point)
@@ -178,12 +166,7 @@ def with_vertex(drawing: Drawing, shape: int, ring: int, index: int, point: Poin
 def with_inserted(drawing: Drawing, shape: int, ring: int, index: int, point: Point) -> Drawing:
     """The drawing with a vertex more, before the one of this index (or last).
 
-    Raises
-    ------
-    IndexError
-        If there is no such place.
-    ValueError
-        If the point is off the grid.
+    Raises IndexError if there is no such place, ValueError if the point is off the grid.
     """
     vertices = _ring_of(drawing, shape, ring, index - 1 if index else 0)
     _check_point(drawing, point)
@@ -193,10 +176,7 @@ def with_inserted(drawing: Drawing, shape: int, ring: int, index: int, point: Po
 def without_vertex(drawing: Drawing, shape: int, ring: int, index: int) -> Drawing:
     """The drawing without a vertex; a ring of three goes with it, an outline with its shape.
 
-    Raises
-    ------
-    IndexError
-        If there is no such vertex.
+    Raises IndexError if there is no such vertex.
     """
     vertices = _ring_of(drawing, shape, ring, index)
     if len(vertices) <= 3:
@@ -210,12 +190,6 @@ def translated(
     """The drawing with some rings moved, and how far: not beyond the edge of the grid.
 
     `parts`: of (shape, ring); ring 0, the outline, takes its holes along.  `by`: grid steps wanted.
-
-    Returns
-    -------
-    drawing : Drawing
-    by : (int, int)
-        Grid steps moved.
     """
     whole = {shape for shape, ring in parts if ring == 0}
     moving = {(s, r) for s in whole for r in range(len(drawing.shapes[s].rings))} | set(parts)
@@ -254,11 +228,8 @@ def _kept(step: int, values: Sequence[int], grid: int) -> int:
 def vertex_rows(drawing: Drawing) -> list[tuple[int, int, int, int, int]]:
     """All vertices in order.
 
-    Returns
-    -------
-    list of (shape, ring, index, x, y)
-        Indices from 0; ring 0 is the outline.  ``with_vertex(drawing, shape, ring, index, point)``
-        changes one.
+    Rows are (shape, ring, index, x, y), indices from 0; ring 0 is the outline.
+    ``with_vertex(drawing, shape, ring, index, point)`` changes one.
     """
     return [
         (number, r, i, x, y)

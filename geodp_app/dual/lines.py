@@ -195,12 +195,8 @@ def cell_around(
     Halfplanes of one cell hold the same examples.  A point on a line belongs to the cell whose
     halfplanes hold that line's example (they are closed): below it, of an upper sheet.
 
-    `halfplane`: of the lattice's sheets.  `window`: grid units of the dual plane.
-
-    Returns
-    -------
-    ndarray of float64, shape (m, 2)
-        (u, v) in grid units, counterclockwise; no rows if the point is outside the window.
+    They are (u, v) in grid units, shape (m, 2), counterclockwise; none if the point is outside the
+    window, which is in grid units of the dual plane.
     """
     unit = 1 << lattice.bits
     place = halfplane.u / unit, halfplane.v / unit

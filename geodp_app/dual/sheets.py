@@ -360,12 +360,8 @@ class SheetValues:
 def streak(sheet: ShadedSheet, nats: float | None, best: float) -> Window | None:
     """The window of a sheet that holds nearly all of its probability, with room around it.
 
-    `nats` and `best`: as for :func:`shade_values`.
-
-    Returns
-    -------
-    Window or None
-        None where the sheet holds no probability, or none is known.
+    None where the sheet holds no probability, or none is known.  `nats` and `best`: as for
+    :func:`shade_values`.
     """
     shares = shade_values(sheet, "probability", nats, best)
     if not shares.size or not np.nanmax(shares, initial=0.0) > 0:

@@ -23,15 +23,8 @@ _WINDOW_HINT = (
 def start_qt() -> object:
     """The running Qt application, or a new one on the off-screen platform.
 
-    Returns
-    -------
-    QGuiApplication
-        Keep a reference for as long as anything is drawn.
-
-    Raises
-    ------
-    PictureError
-        If a system library that Qt needs is missing.
+    Keep a reference for as long as anything is drawn.  Raises PictureError if a system library that
+    Qt needs is missing.
     """
     try:
         from PySide6.QtGui import QGuiApplication
@@ -48,10 +41,7 @@ def start_qt() -> object:
 def check_window(*, offscreen: bool = False) -> None:
     """See that a window can be opened, before Qt is asked and aborts.
 
-    Raises
-    ------
-    PictureError
-        If a system library that Qt needs is missing, or there is no display.
+    Raises PictureError if a system library that Qt needs is missing, or there is no display.
     """
     try:
         import PySide6.QtWidgets  # noqa: F401
@@ -109,10 +99,7 @@ _SCALE = 2
 def drawn_png(svg: str) -> bytes:
     """A picture as PNG, with a pixel for each of its units.
 
-    Raises
-    ------
-    PictureError
-        If Qt cannot start, or cannot encode it; the message says what to install.
+    Raises PictureError if Qt cannot start, or cannot encode it; the message says what to install.
     """
     application = start_qt()
     from PySide6.QtCore import QByteArray
@@ -133,10 +120,7 @@ def drawn_png(svg: str) -> bytes:
 def _png_of(image: QImage) -> bytes:
     """An image as PNG.
 
-    Raises
-    ------
-    PictureError
-        If Qt cannot encode it.
+    Raises PictureError if Qt cannot encode it.
     """
     from PySide6.QtCore import QBuffer, QIODevice
 

@@ -112,10 +112,7 @@ def mark(kind: Kind, ratio: int, *, crowded: bool = False) -> NDArray[np.bool_]:
     """Pixels of a mark on a screen with so many of them to a device-independent one; of negatives
     that are `crowded` smaller.
 
-    Returns
-    -------
-    ndarray of bool, shape (side, side)
-        Symmetric: a disc, a ring or a cross.
+    It has shape (side, side) and is symmetric: a disc, a ring or a cross.
     """
     side = (_SIDES[kind] - (crowded and kind == Kind.NEGATIVE)) * ratio
     x = np.abs(np.arange(side) - (side - 1) / 2)
