@@ -52,17 +52,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import geodp_app.own_packages  # noqa: F401  refuses others of their names
 import learners as _learners
 from geodp_app.errors import InputError, refusals as _refusals
-from geodp_app.files.for_python import (
-    PATHS as _PATHS,
-    areas,
-    checked as _checked,
-    load,
-    of_parameters as _of_parameters,
-    path_of as _path_of,
-    read_points,
-    save,
-    several as _several,
-)
+from geodp_app.files import for_python as _input
+from geodp_app.files.for_python import areas, load, read_points, save
 from geometry.grid import Bounds, BoundsError, Box, GridMap
 from learners import __version__
 
@@ -175,7 +166,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-@_of_parameters()
+@_input.of_parameters()
 def sample(
     target: str | os.PathLike[str],
     n: int,
@@ -227,7 +218,7 @@ def _placed(
     from geometry.geojson import read_geojson
     from geometry.grid import checked_bounds
 
-    path = assets.shape_path(_path_of("target", target))
+    path = assets.shape_path(_input.path_of("target", target))
     if not path.exists():
         raise InputError(
             f"{path}: there is no such file, and no such example: {', '.join(assets.examples())}"
@@ -249,7 +240,7 @@ def _read(
     return examples
 
 
-@_of_parameters()
+@_input.of_parameters()
 def learn(
     examples: Examples | str | os.PathLike[str] | Any,
     learner: str = "tiles",
@@ -299,8 +290,8 @@ def learn(
     from learners.privacy.accounting import of_persons, one_of_several
     from learners.registry import BY_ID, offered, resolved_parameters, unknown_learner
 
-    _checked("ledger", ledger, _PATHS, "a path")
-    _checked("learner", learner, str, "a name, such as 'tiles'")
+    _input.checked("ledger", ledger, _input.PATHS, "a path")
+    _input.checked("learner", learner, str, "a name, such as 'tiles'")
     known = [each.id for each in offered("learn")]
     if learner not in known:
         raise InputError(unknown_learner(learner, known))
@@ -320,7 +311,7 @@ def learn(
     return LearnedShape(for_persons(release, examples.unit, *asked), examples.frame)
 
 
-@_of_parameters()
+@_input.of_parameters()
 def compare(
     examples: Examples | str | os.PathLike[str] | Any,
     names: Sequence[str] | None = None,
@@ -383,7 +374,7 @@ def compare(
     from learners.checked_values import real, whole
 
     seed = None if seed is None else whole("seed", seed, 0)
-    _checked("ledger", ledger, _PATHS, "a path")
+    _input.checked("ledger", ledger, _input.PATHS, "a path")
     names = _known_names(names)
     settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "k": k, "seed": seed}
     contenders = [make_contender(name, **settings) for name in names]
@@ -411,7 +402,7 @@ def compare(
     return Comparison(rows)
 
 
-@_of_parameters()
+@_input.of_parameters()
 def rehearse(
     target: str | os.PathLike[str],
     n: int | Sequence[int],
@@ -465,8 +456,8 @@ def rehearse(
         frames = importlib.import_module("pandas")
     except ImportError:
         raise InputError("a rehearsal is a table of pandas: pip install pandas") from None
-    sizes = [whole("n", one, 1) for one in _several(n)]
-    epsilons, counts = _several(epsilon), _several(k)
+    sizes = [whole("n", one, 1) for one in _input.several(n)]
+    epsilons, counts = _input.several(epsilon), _input.several(k)
     if not sizes or not epsilons or not 0 <= real("noise", noise) <= 1:
         raise InputError("a rehearsal needs n and epsilon, and noise within 0..1")
     shape, frame = _placed(target, whole("grid", grid, 1), bounds)
@@ -489,12 +480,12 @@ def _known_names(names: str | Sequence[str] | None) -> Sequence[str]:
     from geodp_app.runs.comparison import DEFAULT, KINDS
     from learners.registry import unknown_learner
 
-    _checked("names", names, (str, Sequence), "a sequence of names")
+    _input.checked("names", names, (str, Sequence), "a sequence of names")
     names = DEFAULT if names is None else [names] if isinstance(names, str) else names
     if not names:
         raise InputError("there is no learner to compare: name one, such as tiles")
     for name in names:
-        _checked("a learner", name, str, "a name, such as 'tiles'")
+        _input.checked("a learner", name, str, "a name, such as 'tiles'")
         if name not in KINDS:
             raise InputError(unknown_learner(name, KINDS))
     return names

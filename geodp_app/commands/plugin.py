@@ -18,7 +18,6 @@ holds
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import math
 import re
@@ -35,7 +34,7 @@ from geodp_app.commands.shapes import COLUMNS
 from geodp_app.document.examples import DEFAULT_GRID
 from geodp_app.errors import InputError
 from geodp_app.files.import_file import PERSON_COLUMN
-from geodp_app.files.writing import NewFile, write_files
+from geodp_app.files.writing import NewFile, write_files, zip_bytes
 from geodp_app.palette import load_palette
 from geodp_app.progress import tell
 from geodp_app.runs.comparison import DEFAULT
@@ -91,14 +90,8 @@ def plugin_zip() -> bytes:
         "icon.svg": icon_path("geodp").read_text(encoding="utf-8"),
         "LICENSE": _licence(),
     }
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, text in sorted(members.items()):
-            member = zipfile.ZipInfo(f"{FOLDER}/{name}")  # dated 1980: the same bytes each time
-            member.compress_type = zipfile.ZIP_DEFLATED
-            member.external_attr = 0o644 << 16
-            packed.writestr(member, text)
-    return buffer.getvalue()
+    placed = {f"{FOLDER}/{name}": text for name, text in sorted(members.items())}
+    return zip_bytes(placed, mode=0o644, compression=zipfile.ZIP_DEFLATED)
 
 
 def _licence() -> str:

@@ -24,7 +24,6 @@ import math
 import os
 import tokenize
 import warnings
-import zipfile
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,7 +45,7 @@ from geodp_app.files.strict_reading import (
     read_fields,
     read_json,
 )
-from geodp_app.files.writing import atomic_write, write_whole
+from geodp_app.files.writing import atomic_write, write_whole, zip_bytes
 from geometry.arrays import Ints
 from geometry.geojson_reading import short
 from geometry.grid import Bounds
@@ -146,7 +145,8 @@ def save_session(path: str | os.PathLike[str], work: Work, run: RunRecord | None
                 f"{os.fspath(path)}: {name} would have {len(data):,} bytes; a session holds at "
                 f"most {_LIMITS[name]:,}"
             )
-    write_whole(path, _archive_bytes(members), private=True)
+    # unpacked, they are the owner's alone
+    write_whole(path, zip_bytes(members, mode=0o600), private=True)
 
 
 def load_session(path: str | os.PathLike[str]) -> Session:
@@ -191,16 +191,6 @@ def _state_bytes(work: Work, run: RunRecord | None) -> bytes:
         "ledger": work.ledger,
     }
     return json.dumps(state, allow_nan=False, separators=(",", ":")).encode()
-
-
-def _archive_bytes(members: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, data in members.items():
-            member = zipfile.ZipInfo(name)  # dated 1980: the same content, the same bytes
-            member.external_attr = 0o600 << 16  # unpacked, it is the owner's alone
-            archive.writestr(member, data)
-    return out.getvalue()
 
 
 def _read_archive(archive: Archive) -> Session:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import mmap
 import os
 import re
@@ -21,7 +22,8 @@ import stat
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import BufferedWriter
 from pathlib import Path
 from types import FrameType
@@ -225,6 +227,21 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str, *, private: boo
     file that was there is then unchanged."""
     with named_failures(path):
         write_files([NewFile(path, data, private)])
+
+
+def zip_bytes(
+    members: Mapping[str, bytes | str], *, mode: int, compression: int = zipfile.ZIP_STORED
+) -> bytes:
+    """A zip archive, the same whenever it is made; `mode`: of its members, once they are
+    unpacked."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", compression) as archive:
+        for name, data in members.items():
+            member = zipfile.ZipInfo(name)  # dated 1980
+            member.compress_type = compression
+            member.external_attr = mode << 16
+            archive.writestr(member, data)
+    return out.getvalue()
 
 
 def try_files(files: Iterable[NewFile]) -> None:
