@@ -15,10 +15,9 @@ trials               keeps a point of a box with the probability it deserves, or
 close_pairs          bounds that wrong labels hardly loosen
 pile_gains           bounds what a line may gain in piles of reports
 piled_lines          draws from boxes whose lines are weighed by that
-factorised_boxes     tightens the envelope on small boxes, by cells with weights
+factorised_boxes     tightens the envelope on small boxes, by cells with weights; tries them
 workspace            what is known of the box at hand, and of some before it
 uncertain            lists examples that only some pieces of a box may hold, and counts them
-factorised_moves     tries and splits factorised boxes
 compiled_beside      compiles loops in a second process
 compaction           merges light boxes that meet in a face again
 chunks               draws from a buffer of uniform 16-bit chunks

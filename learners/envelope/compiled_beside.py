@@ -41,9 +41,9 @@ FEWEST = "learners.tiles.fewest_mistakes.fewest_in_tile"
 _BESIDE = (
     "learners.envelope.partition.best_bound",
     "learners.envelope.partition.weigh",
-    "learners.envelope.factorised_moves.factor_trial",
-    "learners.envelope.factorised_moves.factorise",
-    "learners.envelope.factorised_moves.split_factors",
+    "learners.envelope.factorised_boxes.factor_trial",
+    "learners.envelope.factorised_boxes.factorise",
+    "learners.envelope.factorised_boxes.split_factors",
     FEWEST,
 )
 
@@ -188,7 +188,7 @@ def signatures() -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
 
     from geometry.columns import HEAD, make_tables
     from learners.core.selection import mistakes_score
-    from learners.envelope.factorised_moves import factor_trial, factorise, split_factors
+    from learners.envelope.factorised_boxes import factor_trial, factorise, split_factors
     from learners.envelope.partition import best_bound, box_type, make_partition, weigh
     from learners.envelope.target import make_target
     from learners.envelope.workspace import make_workspace

@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from geometry.compiled_loops import borrowed, njit
-from learners.envelope.boxes import SHEETS
+from geometry.compiled_loops import borrowed, inner, njit
+from learners.envelope.boxes import NO_SHEET, SHEETS
 from learners.envelope.chunks import RESERVE, exponential
-from learners.envelope.factorised_moves import (
+from learners.envelope.factorised_boxes import (
     FACTOR_SPLIT_TIME,
     FACTORISE_COST,
     FACTORISE_TIME,
     factor_trial,
     factorise,
-    may_factorise,
     split_factors,
 )
 from learners.envelope.partition import (
@@ -39,6 +38,7 @@ from learners.envelope.partition import (
     no_room,
 )
 from learners.envelope.trials import OUTCOME_ACCEPTED, OUTCOME_REJECTED, agrees, split, trial
+from learners.envelope.workspace import SIDE
 
 #: Why a call of :func:`run` came back.
 ACCEPTED, NEEDS_RANDOM, PAUSED, STARVED, FULL, NEEDS_WORKSPACE = range(6)
@@ -191,3 +191,16 @@ def _run(
             target, tables, pairs, ordinates, partition, workspace, index, count, outcome, theta,
             rows,
         )  # fmt: skip
+
+
+@inner
+def may_factorise(target, box):
+    """Whether all sides are short enough, and long enough for cells."""
+    for e in range(3):
+        if (box[SHEETS] >> (3 * e)) & 7 == NO_SHEET:
+            continue
+        for axis in range(2 * e, 2 * e + 2):
+            side = box[2 * axis + 1] - box[2 * axis]
+            if side > target.narrow or side < 4 * SIDE:
+                return False
+    return True

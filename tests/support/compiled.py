@@ -5,10 +5,10 @@ from typing import Any
 
 from numba import njit
 
-from learners.envelope import factorised_moves
+from learners.envelope import factorised_boxes
 
 #: Functions that :func:`geometry.compiled_loops.cached_inner` decorates.
-CACHED = (factorised_moves.factorise, factorised_moves.factor_trial, factorised_moves.split_factors)
+CACHED = (factorised_boxes.factorise, factorised_boxes.factor_trial, factorised_boxes.split_factors)
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:

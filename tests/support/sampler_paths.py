@@ -27,7 +27,7 @@ from compiled import compiled
 
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.core.records import inside_piece
-from learners.envelope import chunks as draws, factorised_boxes, factorised_moves
+from learners.envelope import chunks as draws, factorised_boxes
 from learners.envelope.boxes import (
     ORDERS,
     SHEETS,
@@ -46,7 +46,7 @@ Piece = tuple[Halfplane, ...]
 Tape = list[int]
 
 exponential = compiled(draws.exponential)
-examine = compiled(factorised_moves.examine)
+examine = compiled(factorised_boxes.examine)
 weigh_cells = compiled(factorised_boxes.weigh_cells)
 weigh_beside = compiled(factorised_boxes.weigh_beside)
 

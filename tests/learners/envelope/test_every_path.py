@@ -37,7 +37,7 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.core.records import inside_piece
 from learners.core.selection import Score, mistakes_score
-from learners.envelope import factorised_moves, race, strands
+from learners.envelope import factorised_boxes, race, strands
 from learners.envelope.boxes import (
     ORDERS,
     POSITIVES,
@@ -119,7 +119,7 @@ def factorise(
     target: Any, tables: Any, ordinates: Any, partition: Any, index: Any, work: Any
 ) -> Any:
     """A call of it from compiled code: it has a place in the cache, and no wrapper for Python."""
-    return factorised_moves.factorise(target, tables, ordinates, partition, index, work)
+    return factorised_boxes.factorise(target, tables, ordinates, partition, index, work)
 
 
 def factorised(strand: Strand) -> Strand:

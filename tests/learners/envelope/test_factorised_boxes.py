@@ -18,7 +18,6 @@ from geometry.halfplane import Halfplane, HalfplaneLattice, Measure, Sheet
 from learners.core.selection import Score
 from learners.envelope import (
     factorised_boxes,
-    factorised_moves,
     partition,
     uncertain,
     workspace,
@@ -28,7 +27,7 @@ from learners.envelope.target import Target
 from learners.envelope.uncertain import SEVERAL, amount_of, group_of, place_of
 from learners.envelope.workspace import CELLS, MIX, SIDE, make_workspace
 
-examine, charge = compiled(factorised_moves.examine), compiled(uncertain.charge)
+examine, charge = compiled(factorised_boxes.examine), compiled(uncertain.charge)
 inner_term = compiled(factorised_boxes.inner_term)
 cell_term = compiled(factorised_boxes.cell_term)
 pair_term = compiled(factorised_boxes.pair_term)
