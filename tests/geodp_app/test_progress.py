@@ -4,17 +4,13 @@ import importlib
 import io
 import os
 import re
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from terminal import geodp
+from terminal import geodp, started
 
 from geodp_app.progress import COMPILING, ProgressBar, telling_of_compiling
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -116,11 +112,7 @@ def test_loops_that_are_compiled_are_no_news(points, tmp_path, capfd):
     argv = ["learn", points, "--tiles", 2, "-o", tmp_path / "l.geojson"]
     assert geodp(*argv) == 0
     capfd.readouterr()
-    done = subprocess.run(
-        [sys.executable, "-m", "geodp_app", *map(str, argv)],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert "compiling" not in done.stderr
+    assert "compiling" not in started(*argv, check=True).stderr
 
 
 @pytest.mark.slow
@@ -131,9 +123,6 @@ def test_what_a_pipe_holds_does_not_say_that_loops_were_compiled(points, tmp_pat
         "compare": [points, "--learners", "tiles"],
         "shot": ["--example", "tri", "--n", 500, "-o", tmp_path / "w.png"],
     }[verb]
-    done = subprocess.run(
-        [sys.executable, "-m", "geodp_app", verb, *map(str, options)],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
-    )  # fmt: skip
+    empty = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    done = started(verb, *options, check=True, env=empty)
     assert "compiling" not in done.stderr

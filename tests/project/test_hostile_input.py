@@ -23,7 +23,7 @@ import shapely
 from hypothesis import given, settings, strategies as st
 from programs import program
 from shapely.geometry import Polygon, box
-from terminal import fails
+from terminal import fails, started
 
 from geodp import Bounds, BoundsError, GeoJSONError, InputError
 from geodp_app.cli import main
@@ -519,10 +519,7 @@ def test_a_layer_that_only_says_where_data_lie_is_not_followed(tmp_path: Path, n
     clean = {key: value for key, value in os.environ.items() if key != "GDAL_SKIP"}
     outcome = []
     for skip in ({}, {"GDAL_SKIP": "HTTP"})[: 1 + name.endswith(".zip")]:  # or the person wants it
-        done = subprocess.run(
-            [sys.executable, "-m", "geodp_app", *argv], cwd=tmp_path, env={**clean, **skip},
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        done = started(*argv, cwd=tmp_path, env={**clean, **skip})
         outcome.append((done.returncode, "is not followed" in done.stderr))
     assert outcome == [(2, True), (0, False)][: len(outcome)]
 

@@ -63,6 +63,12 @@ def interrupted(argv: Sequence[object], *, shows: bytes, after: float = 0.0) -> 
     return status, shown
 
 
+def started(*words: object, **given: Any) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, as a person starts it."""
+    command = [sys.executable, "-m", "geodp_app", *map(str, words)]
+    return subprocess.run(command, **{"capture_output": True, "text": True, "cwd": _ROOT, **given})
+
+
 def geodp(*words: object) -> int:
     """The command in this process; its exit code."""
     return main([str(word) for word in words])

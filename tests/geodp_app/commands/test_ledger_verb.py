@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import sqlite3
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from run_charges import run_charge
-from terminal import fails, interrupted
+from terminal import fails, interrupted, started
 
 import geodp
 from geodp import Examples, Frame, InputError
@@ -233,11 +232,8 @@ def test_standard_input_is_the_file_that_it_is_or_here(points, ledger, tmp_path,
     argv = ["learn", name, "--grid", D, "--learner", "histogram", "--epsilon", 3, "-o", "o.geojson"]
     with open(points, "rb") as file:
         given = {"stdin": file} if "file" in way else {"input": points.read_text()}
-        run = subprocess.run(
-            [sys.executable, "-m", "geodp_app", *map(str, argv)],
-            **given, capture_output=True, text=True, cwd=where,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        )  # fmt: skip
+        path = {"PYTHONPATH": os.pathsep.join(sys.path)}
+        run = started(*argv, cwd=where, env=os.environ | path, **given)
     assert (run.returncode, ledger.state().entries) == (2, ())
     assert "epsilon would be 3, and the budget allows 2" in run.stderr
 

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +10,7 @@ import pytest
 import shapely
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from terminal import fails
+from terminal import fails, started
 from window_driver import Kept
 
 from geodp_app.cli import main
@@ -46,18 +44,6 @@ def shot(
     return run
 
 
-def started(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run in a process of its own, as a person would."""
-    return subprocess.run(
-        [sys.executable, "-m", "geodp_app", "shot", *arguments],
-        cwd=folder,
-        env={**os.environ, "DISPLAY": "", "WAYLAND_DISPLAY": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def colours(path: Path) -> set[int]:
     image = QImage(str(path))
     return {
@@ -67,8 +53,9 @@ def colours(path: Path) -> set[int]:
 
 def test_a_picture_and_the_learned_shape(tmp_path: Path) -> None:
     done = started(
-        tmp_path, "-o", "w.png", "--example", "tri", "--n", "4000", "--learner", "tiles",
-        "--theme", "dark", "--size", "1280x800", "--learned", "l.geojson",
+        "shot", "-o", "w.png", "--example", "tri", "--n", 4000, "--learner", "tiles",
+        "--theme", "dark", "--size", "1280x800", "--learned", "l.geojson", cwd=tmp_path,
+        env={**os.environ, "DISPLAY": "", "WAYLAND_DISPLAY": ""},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     image = QImage(str(tmp_path / "w.png"))

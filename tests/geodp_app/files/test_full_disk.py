@@ -7,7 +7,6 @@ import contextlib
 import errno
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
-from terminal import fails, geodp
+from terminal import fails, geodp, started
 
 from geodp import Bounds, Frame, InputError, LearnedShape, save
 from geodp_app.files import gdal_layers
@@ -126,9 +125,8 @@ def test_the_command_ends_with_one_line(tmp_path, capsys, release, ending):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is full")
 def test_standard_output_that_is_full_is_told_in_one_line() -> None:
-    command = [sys.executable, "-m", "geodp_app", "learners"]
     with open("/dev/full", "w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        done = started("learners", capture_output=False, stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 2
     assert done.stderr.startswith("geodp: standard output or the cache of compiled loops: cannot")
     assert done.stderr.count("\n") == 1
