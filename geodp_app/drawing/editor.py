@@ -41,17 +41,10 @@ _ARROWS = {"Left": (-1, 0), "Right": (1, 0), "Up": (0, 1), "Down": (0, -1)}
 
 
 class Editor:
-    """Tools over a drawing.
-
-    `host`: keeps the drawing.
-
-    Attributes
-    ----------
-    desk : Desk
-        The drawing and whom to tell; whether vertices and edges catch the pointer.
-    """
+    """Tools over a drawing, which the host keeps."""
 
     def __init__(self, host: Host) -> None:
+        #: The drawing and whom to tell; whether vertices and edges catch the pointer.
         self.desk = Desk(host)
         self._take_up_tools()
         self._reach = host.drawing.grid / 100

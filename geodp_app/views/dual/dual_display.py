@@ -51,7 +51,6 @@ _COARSE, _FINE = 48, 160
 
 _UNCHANGED = "No step of this run is drawn with probabilities that a report changes."
 
-
 _Kind = Literal["all sheets", "in sight", "share"]
 
 

@@ -149,7 +149,6 @@ PRIVACY = (
     "group; a seeded run is not private; the running time depends on the examples.</p>"
 )
 
-
 _HEADS = ("Shape", "Ring", "Vertex", "x", "y")
 _Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()

@@ -184,7 +184,6 @@ _SHOWN = 6
 #: Height of a row, in device-independent pixels.
 _ROW = 23
 
-
 _WARNED = " Bounds that are moved until all rows fit would publish where these are."
 
 

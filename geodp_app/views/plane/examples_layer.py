@@ -298,7 +298,6 @@ class ExamplesLayer(Layer):
 
 _NONE: NDArray[np.int64] = np.zeros((0, 2), dtype=np.int64)
 
-
 _SIZE = 16.0
 
 

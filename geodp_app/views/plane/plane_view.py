@@ -296,11 +296,20 @@ class PlaneView(GridPlot):
     # events
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """A press belongs to the tool, or to panning."""
-        self._press(event, double=False)
+        """A press, also the second of a double click, belongs to the tool, or to panning."""
+        self.setFocus(Qt.FocusReason.MouseFocusReason)
+        at = self.to_grid(event.position())
+        left = event.button() == Qt.MouseButton.LeftButton
+        if event.button() == Qt.MouseButton.MiddleButton or (left and self._panning()):
+            self._grabbed = at
+            self._set_cursor()
+        elif left and self.editor is not None:
+            double = event.type() == QEvent.Type.MouseButtonDblClick
+            self.editor.press(at, self._radius(), _modifiers(event), double=double)
+            self.edited.emit()
+            event.accept()
 
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        self._press(event, double=True)
+    mouseDoubleClickEvent = mousePressEvent  # noqa: N815 - the toolkit's name
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Follow the pointer: hover, or drag what is held."""
@@ -349,18 +358,6 @@ class PlaneView(GridPlot):
         """A held key is not heard of again."""
         self._held = False
         super().focusOutEvent(event)
-
-    def _press(self, event: QMouseEvent, *, double: bool) -> None:
-        self.setFocus(Qt.FocusReason.MouseFocusReason)
-        at = self.to_grid(event.position())
-        left = event.button() == Qt.MouseButton.LeftButton
-        if event.button() == Qt.MouseButton.MiddleButton or (left and self._panning()):
-            self._grabbed = at
-            self._set_cursor()
-        elif left and self.editor is not None:
-            self.editor.press(at, self._radius(), _modifiers(event), double=double)
-            self.edited.emit()
-            event.accept()
 
     def _panning(self) -> bool:
         return self._held or self.editor is None or self.editor.tool == "pan"

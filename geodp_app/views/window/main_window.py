@@ -51,7 +51,6 @@ _STATES = {
     "failed": "Stopped by an error",
 }
 
-
 #: What can be done with a finished run, first of all.
 _AT_THE_END = ("export_learned", "release_view")
 

@@ -102,7 +102,6 @@ STOPS: tuple[Stop, ...] = (
     ),
 )
 
-
 #: Width of the card, its distance from what it points at, and how finely places are tried; all in
 #: device-independent pixels.
 _WIDTH, _GAP, _PLACES = 380, 8, 12

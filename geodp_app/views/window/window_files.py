@@ -46,7 +46,7 @@ _LESSON, _LESSON_EPSILON = 40, 100.0
 
 _SESSION = "geodp session (*.geodp)"
 _SHAPES = "Shapes (*.geojson *.json)"
-_TABLE = "Examples (*.csv)"
+_TABLE, _STEPS = "Examples (*.csv)", "Steps (*.jsonl)"
 _MAPS = " ".join(["Maps (*.geojson *.json", *(f"*{each}" for each in sorted(GIS_ENDINGS))]) + ")"
 _LEARNED = " ".join(["Shapes (*.geojson *.json", *(f"*{ending}" for ending in SHAPE_FORMATS)]) + ")"
 _POINTS = " ".join(
@@ -179,9 +179,8 @@ class WindowFiles(QObject):
         if not self.may_discard():
             return False
         kinds: list[document_files.Kind] = []
-        if not self.attempt(
-            f"open {path.name}", lambda: kinds.append(document_files.file_kind(path))
-        ):
+        opening = f"open {path.name}"
+        if not self.attempt(opening, lambda: kinds.append(document_files.file_kind(path))):
             return False
         if kinds == ["examples"]:
             return self._take_examples(path, opening=True)
@@ -273,11 +272,8 @@ class WindowFiles(QObject):
     def export_steps(self) -> None:
         """The steps with their diagnostics as JSON lines: private."""
         if log := self.runs.current:
-            write, kinds = (
-                partial(document_files.export_steps, records=log.records),
-                "Steps (*.jsonl)",
-            )
-            self._export("Export steps (private data)", "steps", ".jsonl", kinds, write)
+            write = partial(document_files.export_steps, records=log.records)
+            self._export("Export steps (private data)", "steps", ".jsonl", _STEPS, write)
 
     def export_picture(self, write: Callable[[Path], None]) -> None:
         """The window's two planes as PNG or SVG."""
