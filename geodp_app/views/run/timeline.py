@@ -113,7 +113,8 @@ class Track(Painted, QSlider):
         super().__init__(Qt.Orientation.Horizontal)
         self._course = Course()
         self.phase = 0.0
-        #: What the bars show: examples gained up to each stop since the one before (private).
+        #: What the bars show: examples gained up to each stop since the one before, from the second
+        #: on; none where that is private.
         self.gains: tuple[int, ...] = ()
         self.setMaximum(0)
         self.setObjectName("track")
@@ -123,20 +124,13 @@ class Track(Painted, QSlider):
         #: Runs while the line over the next step moves.
         self.clock = timer(self, _FRAME, self._tick, again=True)
 
-    def set_course(self, course: Course, position: int) -> None:
-        """The stops of the run, and which of them is shown; emits nothing."""
-        self._course = course
+    def set_course(self, course: Course, position: int, gains: Sequence[int]) -> None:
+        """The stops of the run, which of them is shown, and what the bars show; emits nothing."""
+        self._course, self.gains = course, tuple(gains)
         with QSignalBlocker(self):
             self.setMaximum(len(course.stops) - 1)
             self.setValue(position)
         self.update()
-
-    def set_gains(self, gains: Sequence[int]) -> None:
-        """Examples that were gained up to each stop since the one before, from the second on; none
-        where that is private."""
-        if tuple(gains) != self.gains:
-            self.gains = tuple(gains)
-            self.update()
 
     def set_busy(self, busy: bool) -> None:
         """Whether the next step is under way."""
@@ -290,20 +284,28 @@ class Timeline(QFrame):
         fill(row, (self.note, 1))
         self.set_palette(load_palette("light"))
 
-    def set_run(self, course: Course, position: int) -> None:
-        """Show a run, and which of its stops is shown, from 0; emits nothing."""
-        self._course = course
-        self.track.set_course(course, position)
+    def set_run(
+        self,
+        course: Course,
+        position: int,
+        gains: Sequence[int] = (),
+        *,
+        playing: bool = False,
+        selecting: Selecting | None = None,
+    ) -> None:
+        """Show a run, which of its stops is shown, from 0, and what was gained up to each; emits
+        nothing.
+
+        `playing`: it goes on by itself.  `selecting`: how far the selection under way is.
+        """
+        self._course, self._playing, self._selecting = course, playing, selecting
+        if playing:
+            self.player.stop()
+        self.track.set_course(course, position, gains)
+        self.track.set_busy(selecting is not None)
         self.edges.setVisible(course.sharpens)
         titles = (course.stops[0].title, course.stops[-1].title, _WIDEST_TITLE)
         self.words.setMinimumWidth(max(map(self.fontMetrics().horizontalAdvance, titles)) + 2)
-        self._show()
-
-    def set_playing(self, playing: bool) -> None:
-        """Whether the run goes on by itself."""
-        self._playing = playing
-        if playing:
-            self.player.stop()
         self._show()
 
     def set_selecting(self, selecting: Selecting | None) -> None:

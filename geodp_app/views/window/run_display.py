@@ -115,12 +115,14 @@ class RunDisplay(QObject):
             QTimer.singleShot(0, self, lambda: self._painted(began))
         self.questions.follow(None if past or self._release else log)
         log, course = runs.stepped_through, runs.course
-        w.timeline.set_run(course, course.position(runs.place))
-        w.timeline.track.set_gains(course.gains(log) if log and not self._release else ())
-        w.timeline.set_playing(runs.busy)
-        under_way = Selecting(len(log.records) + 1 if log else 1)
         selecting = runs.busy and runs.controller.state == "selecting"
-        w.timeline.set_selecting(under_way if selecting else None)
+        w.timeline.set_run(
+            course,
+            course.position(runs.place),
+            course.gains(log) if log and not self._release else (),
+            playing=runs.busy,
+            selecting=Selecting(len(log.records) + 1 if log else 1) if selecting else None,
+        )
         self.shown.emit()
 
     def _set_past(self, past: str) -> None:

@@ -138,7 +138,7 @@ def test_at_the_last_step_made_play_asks_for_the_next_one(timeline: Timeline) ->
     assert timeline.play.accessibleName() == "Run on"
     click(timeline.play)
     assert asked == [True]
-    timeline.set_playing(True)
+    timeline.set_run(course(3, 12), 3, playing=True)
     assert timeline.play.accessibleName() == "Pause"
     click(timeline.play)
     assert asked == [True, True]
