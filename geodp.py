@@ -198,7 +198,7 @@ def sample(
         If the target cannot be used or is not there, or a number is out of range.
     """
     from geodp_app.document.sampling import draw_examples, open_generator
-    from learners.checked_values import real, whole
+    from learners.declaration import real, whole
 
     n, grid, noise = whole("n", n), whole("grid", grid, 1), real("noise", noise)
     seed = None if seed is None else whole("seed", seed, 0)
@@ -371,7 +371,7 @@ def compare(
     from geodp_app.document.examples import Examples, hold_out
     from geodp_app.files.ledger_recording import recording_for
     from geodp_app.runs.comparison import Comparison, compare as run, make_contender
-    from learners.checked_values import real, whole
+    from learners.declaration import real, whole
 
     seed = None if seed is None else whole("seed", seed, 0)
     _input.checked("ledger", ledger, _input.PATHS, "a path")
@@ -450,7 +450,7 @@ def rehearse(
     geodp learn POINTS --learner tiles --epsilon 1 --grid 64 -o learned.geojson
     """
     from geodp_app.runs.rehearsal import contenders_of, rehearse as run
-    from learners.checked_values import real, whole
+    from learners.declaration import real, whole
 
     try:
         frames = importlib.import_module("pandas")

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from learners.checked_values import check_count, check_open_unit
 from learners.core.examples import check_labels
+from learners.declaration import check_count, check_open_unit
 from learners.privacy.accounting import check_budget
 from learners.privacy.randomness import SeededRandom
 from learners.stability.base_learners import Order

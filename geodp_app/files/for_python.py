@@ -174,9 +174,9 @@ def read_points(
     )
     from geometry.grid import checked_bounds
     from geometry.halfplane import MAX_D
-    from learners.checked_values import whole
     from learners.core.examples import LabelWords
     from learners.core.sklearn_support import PrivacyWarning
+    from learners.declaration import whole
 
     if not is_data_frame(source) and not isinstance(source, str | os.PathLike):
         raise InputError(

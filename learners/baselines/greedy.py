@@ -24,12 +24,12 @@ from typing import ClassVar
 from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
-from learners.checked_values import check_count
 from learners.core.estimator import Estimator, Run, Stream
 from learners.core.records import GreedyDiagnostics, StepDiagnostics, StepRecord, StepRelease
 from learners.core.selection import PieceKind, Role, Selected, Watch, set_cover_score
 from learners.cover.best_piece import BestPiece, best_piece, gain_less_loss
 from learners.cover.set_cover import Cover, step_count
+from learners.declaration import check_count
 
 
 class GreedyUnionLearner(Estimator):

@@ -53,9 +53,9 @@ from geometry.arrays import Flags, Ints
 from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from learners.checked_values import check_count
 from learners.core.estimator import Estimator, Run, Stream, labelled_stream
 from learners.core.selection import Role, SelectionProgress, Watch
+from learners.declaration import check_count
 from learners.privacy.accounting import (
     Charge,
     Neighbours,

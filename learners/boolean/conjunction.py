@@ -68,10 +68,10 @@ from learners.boolean.formulas import (
     candidate_literal,
     decided_by,
 )
-from learners.checked_values import check_count, check_open_unit, log_over
 from learners.core.records import Diagnostics
 from learners.core.selection import Role, set_cover_score
 from learners.cover.set_cover import AccountChoice, Budget, by_account, plan_budget, step_count
+from learners.declaration import check_count, check_open_unit, log_over
 from learners.privacy.accounting import (
     Charge,
     Neighbours,

@@ -69,8 +69,8 @@ from learners.boolean.formulas import (
     LiteralStep,
     candidate_literal,
 )
-from learners.checked_values import check_count, check_open_unit
 from learners.core.selection import Role
+from learners.declaration import check_count, check_open_unit
 from learners.finite.sample_sizes import least_count
 from learners.privacy.accounting import Charge, Neighbours, inner_budget, pure_spent
 from learners.privacy.exponential_mechanism import exponential_index, private_rate

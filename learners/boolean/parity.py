@@ -47,8 +47,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from geometry.arrays import Flags, Ints
 from learners.boolean.formulas import zeros_and_ones
-from learners.checked_values import check_count, check_open_unit
 from learners.core.sklearn_support import WithParameters, predict_as_came, share_right
+from learners.declaration import check_count, check_open_unit
 from learners.privacy.accounting import Charge, Neighbours, PrivacySpent, pure_budget, pure_spent
 from learners.privacy.exponential_mechanism import exponential_index
 from learners.privacy.noise import below_array

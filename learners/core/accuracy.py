@@ -31,7 +31,7 @@ import numpy as np
 
 from geometry.arrays import Floats, Ints
 from geometry.grid_counts import GridCounts
-from learners.checked_values import check_open_unit
+from learners.declaration import check_open_unit
 from learners.privacy.accounting import (
     MOST_RATE,
     Charge,

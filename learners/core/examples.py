@@ -220,9 +220,9 @@ def check_points(X: ArrayLike, d: int, dimensions: int = 2, bounds: Bounds | Non
         If X is a sparse matrix, or holds objects that are no numbers.
     """
     refuse_sparse(X)
-    if bounds is None and has_geometry(X):
+    if bounds is None and type(X) is not np.ndarray and has_geometry(X):
         raise ValueError("points of geopandas need bounds=(west, south, east, north), public ones")
-    points = _as_numbers(unmasked(X) if bounds is None else coordinates(X, bounds))
+    points = _as_numbers(_array(X) if bounds is None else coordinates(X, bounds))
     if points.ndim != 2:
         raise ValueError(
             f"X must have shape (n, {dimensions}), not {points.ndim} dimension(s): "
@@ -267,7 +267,7 @@ def check_labels(y: ArrayLike, n: int, positive: Any = None) -> Flags:
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    labels = unmasked(y)
+    labels = _array(y)
     _refuse_complex(labels, "y")
     if labels.shape != (n,):
         # without a number of examples: that is private
@@ -305,9 +305,14 @@ def check_examples(
     """
     refuse_sparse(X)
     # the labels first: what is wrong with them is told even of points that cannot be used
-    plain: Any = X if has_geometry(X) else unmasked(X)
+    plain: Any = X if type(X) is np.ndarray or has_geometry(X) else unmasked(X)
     labels = check_labels(y, len(plain) if plain.ndim else 0, positive)
     return check_points(plain if bounds is None else X, d, dimensions, bounds), labels
+
+
+def _array(values: ArrayLike) -> NDArray[Any]:
+    """The same as an array; one of NumPy's own has no mask to look for."""
+    return values if type(values) is np.ndarray else unmasked(values)
 
 
 def _as_numbers(points: NDArray[Any]) -> NDArray[Any]:

@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.arrays import Flags, Ints
-from learners.checked_values import read
 from learners.core.examples import check_labels, spelled
+from learners.declaration import read
 from learners.privacy.accounting import PrivacySpent
 
 _OF_A_SEARCH = (
@@ -137,7 +137,7 @@ class WithParameters:
         return self
 
     def validated(self) -> Self:
-        """The same learner with parameters as :func:`learners.checked_values.read` reads them.
+        """The same learner with parameters as :func:`learners.declaration.read` reads them.
 
         A run is planned and made by these, and states them; what was given stays as it is.
 

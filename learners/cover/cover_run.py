@@ -28,7 +28,6 @@ from geometry.arrays import Ints
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.tiling import EdgeZone, EdgeZones, Tile, rows_by_number
-from learners.checked_values import check_count, check_open_unit
 from learners.core.estimator import CoverParameters, PlaneParameters, Run, Stream
 from learners.core.records import Piece, StepRecord, StepRelease, Tidied, TileStep, predict_pieces
 from learners.core.releases import Lattice
@@ -46,6 +45,7 @@ from learners.cover.set_cover import (
     step_count,
     step_law,
 )
+from learners.declaration import check_count, check_open_unit
 from learners.envelope.envelope_selection import (
     ConceptSelection,
     EnvelopeSelection,

@@ -37,7 +37,6 @@ import numpy as np
 
 from geometry.arrays import Flags
 from geometry.grid_counts import GridCounts
-from learners.checked_values import check_count, check_open_unit, log_over
 from learners.core.records import Mistakes, StepDiagnostics, StepRecord, StepRelease, inside_piece
 from learners.core.selection import (
     Role,
@@ -48,6 +47,7 @@ from learners.core.selection import (
     mistakes_score,
     set_cover_score,
 )
+from learners.declaration import check_count, check_open_unit, log_over
 from learners.privacy.accounting import (
     MOST_RATE,
     AccountName,

@@ -84,10 +84,10 @@ from learners.core.selection import (
 )
 from learners.curved import conic_boxes as boxes
 from learners.curved.conic_boxes import ConicTarget, Refinement
-from learners.envelope.chunks import filled
+from learners.envelope.chunks import RESERVE
 from learners.envelope.target import heavy_points
 from learners.privacy.exponential_mechanism import exponential_index
-from learners.privacy.randomness import RandomSource
+from learners.privacy.randomness import RandomSource, filled
 
 #: Most points taken out: their bits fit 32-bit tables.
 MOST = 30
@@ -214,7 +214,7 @@ class ConicSelection:
             return SelectionProgress(trials, made, log_mass - math.log(members))
 
         while True:
-            chunks, at = filled(chunks, at, source)
+            chunks, at = filled(source, chunks, at, RESERVE)
             why, at = boxes.run(target, tables, state, chunks, at, _TRIALS_PER_CALL, theta)
             if why == boxes.ACCEPTED:
                 conic: Conic = lattice.conic(*theta[: target.size].tolist())

@@ -11,28 +11,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geometry.compiled_loops import inner
-from learners.privacy.randomness import RandomSource
 
 #: Chunks kept for one trial, which reads about 40.  A trial that would outrun them counts as
 #: rejected; lazy comparison and masked rejection make that less likely than 2**-1000.
 RESERVE = 4096
-
-#: Chunks drawn from the source at first, and at most, in one go.
-_FIRST_CHUNKS, _MOST_CHUNKS = 1 << 13, 1 << 19
-
-
-def filled(
-    chunks: NDArray[np.uint16], at: int, source: RandomSource
-) -> tuple[NDArray[np.uint16], int]:
-    """A buffer with chunks for a trial, and the position in it: the old one if it has so many."""
-    if at + RESERVE <= len(chunks):
-        return chunks, at
-    # what is left of the old buffer is thrown away unread
-    count = min(max(_FIRST_CHUNKS, 2 * len(chunks)), _MOST_CHUNKS)
-    return np.frombuffer(source.bytes(2 * count), dtype="<u2"), 0
 
 
 @inner

@@ -19,7 +19,7 @@ from geometry.grid_counts import GridCounts, order_by_column, settle_conflicts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.envelope import core
 from learners.envelope.boxes import NO_SHEET, class_sheets, readings
-from learners.envelope.chunks import filled
+from learners.envelope.chunks import RESERVE
 from learners.envelope.close_pairs import (
     ClosePairs,
     make_pairs,
@@ -42,7 +42,7 @@ from learners.envelope.partition import (
 )
 from learners.envelope.target import NOTHING, Expected, Target, heavy_points
 from learners.envelope.workspace import Workspace, make_workspace
-from learners.privacy.randomness import RandomSource
+from learners.privacy.randomness import RandomSource, filled
 
 #: Room of a strand for boxes, up to which none is factorised: most selections need no more.
 _PLAIN_BOXES = 1 << 15
@@ -141,7 +141,7 @@ class Strand:
     def advance(self, horizon: float) -> None:
         """Run for a slice of work, or until something is accepted."""
         target = self.target
-        self.chunks, self.at = filled(self.chunks, self.at, self.source)
+        self.chunks, self.at = filled(self.source, self.chunks, self.at, RESERVE)
         if self.boxes_used < self.plain_boxes:
             target = target._replace(narrow=0)
         why, box = self._run(target, horizon)

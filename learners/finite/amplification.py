@@ -50,8 +50,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from geometry.arrays import Ints
 from geometry.coordinates import unmasked
-from learners.checked_values import check_open_unit
 from learners.core.sklearn_support import WithParameters, predict_as_came, share_right
+from learners.declaration import check_open_unit
 from learners.privacy.accounting import Neighbours, pure_budget
 from learners.privacy.exponential_mechanism import exponential_index, private_rate
 from learners.privacy.noise import below_array

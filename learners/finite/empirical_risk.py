@@ -30,8 +30,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from geometry.arrays import Ints
 from geometry.coordinates import unmasked
-from learners.checked_values import check_count
 from learners.core.sklearn_support import WithParameters
+from learners.declaration import check_count
 from learners.privacy.accounting import (
     Charge,
     Neighbours,

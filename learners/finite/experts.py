@@ -37,7 +37,7 @@ from numpy.typing import ArrayLike
 
 from geometry.arrays import Floats, Ints
 from geometry.coordinates import unmasked
-from learners.checked_values import check_count, real, whole
+from learners.declaration import check_count, real, whole
 from learners.privacy.accounting import (
     GIVEN_UP,
     AccountName,

@@ -47,8 +47,8 @@ from numpy.typing import ArrayLike
 
 from geometry.arrays import Flags, Ints
 from geometry.coordinates import unmasked
-from learners.checked_values import check_count
 from learners.core.sklearn_support import WithParameters, predict_as_came, share_right
+from learners.declaration import check_count
 from learners.finite.empirical_risk import ErmRelease, Mechanism, chosen
 from learners.finite.sample_sizes import as_class
 from learners.privacy.accounting import Neighbours

@@ -55,7 +55,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from geometry.arrays import Flags
-from learners.checked_values import check_count, check_open_unit
+from learners.declaration import check_count, check_open_unit
 from learners.privacy.accounting import noise_scale
 
 #: Beyond this many examples a promise is void, and none are searched for.

@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.arrays import Floats, Ints
-from learners.checked_values import log_over
+from learners.declaration import log_over
 from learners.privacy.randomness import RandomSource, below
 
 #: Bits of the uniform number that are revealed at first; doubled whenever they do not decide.

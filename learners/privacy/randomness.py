@@ -100,6 +100,22 @@ def words(source: RandomSource, count: int) -> NDArray[np.uint64]:
     return np.frombuffer(source.bytes(8 * count), dtype="<u8").astype(np.uint64, copy=False)
 
 
+#: Chunks of 16 bits drawn at first, and at most, in one go.
+_FIRST_CHUNKS, _MOST_CHUNKS = 1 << 13, 1 << 19
+
+
+def filled(
+    source: RandomSource, chunks: NDArray[np.uint16], at: int, reserve: int
+) -> tuple[NDArray[np.uint16], int]:
+    """A buffer of uniform 16-bit chunks, `reserve` at least, and the position in it: the old one if
+    it has so many."""
+    if at + reserve <= len(chunks):
+        return chunks, at
+    # what is left of the old buffer is thrown away unread
+    count = min(max(_FIRST_CHUNKS, 2 * len(chunks)), _MOST_CHUNKS)
+    return np.frombuffer(source.bytes(2 * count), dtype="<u2"), 0
+
+
 def below(source: RandomSource, bound: int) -> int:
     """A uniform integer in 0..bound-1, exact for any size, by rejection."""
     if bound < 1:

@@ -49,9 +49,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from geometry.arrays import Flags, Floats, Ints
-from learners.checked_values import check_count
 from learners.core.examples import check_examples, check_points
 from learners.core.sklearn_support import WithParameters, predict_as_came, share_right
+from learners.declaration import check_count
 from learners.privacy.noise import below_array
 from learners.privacy.randomness import SeededRandom
 from learners.stability.label_private import random_rows

@@ -31,8 +31,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from geometry.arrays import Flags, Ints
 from geometry.coordinates import unmasked
-from learners.checked_values import check_count
 from learners.core.sklearn_support import WithParameters
+from learners.declaration import check_count
 from learners.privacy.accounting import PrivacySpent, Relation
 from learners.privacy.randomness import open_source
 from learners.stability.sample_and_aggregate import (

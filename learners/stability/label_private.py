@@ -33,8 +33,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from geometry.arrays import Flags, Ints
 from geometry.coordinates import unmasked
-from learners.checked_values import check_count
 from learners.core.sklearn_support import WithParameters
+from learners.declaration import check_count
 from learners.privacy.accounting import PrivacySpent, Relation
 from learners.privacy.randomness import RandomSource, below, open_source
 from learners.stability.classifiers import StableQueryClassifier

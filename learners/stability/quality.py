@@ -72,8 +72,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.arrays import Floats, Ints
-from learners.checked_values import check_count, check_open_unit
 from learners.core.accuracy import Verdict, clopper_pearson, mean_bounds, verdict
+from learners.declaration import check_count, check_open_unit
 from learners.stability.sample_and_aggregate import fresh_copy, train_chunks, trained
 from learners.stability.soft_labels import soft_predictions
 from learners.stability.stable_queries import SparseVectorBudget, difference_tail

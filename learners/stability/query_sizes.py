@@ -42,7 +42,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from learners.checked_values import check_count, check_open_unit
+from learners.declaration import check_count, check_open_unit
 from learners.finite import sample_sizes as dimension
 from learners.finite.sample_sizes import least_count
 from learners.privacy.composition import MOST_MECHANISMS

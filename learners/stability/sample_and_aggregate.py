@@ -64,8 +64,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from geometry.arrays import Floats, Ints
 from geometry.coordinates import unmasked
-from learners.checked_values import check_count
 from learners.core.selection import Cancelled, SelectionProgress
+from learners.declaration import check_count
 from learners.privacy.accounting import (
     GIVEN_UP,
     Charge,

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.arrays import Floats, Ints
-from learners.checked_values import check_count
+from learners.declaration import check_count
 from learners.privacy.randomness import RandomSource
 from learners.stability.sample_and_aggregate import (
     ConstantModel,

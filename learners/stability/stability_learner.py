@@ -50,13 +50,13 @@ from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.baselines.greedy import GreedyUnionLearner
-from learners.checked_values import check_count
 from learners.core.estimator import Estimator, Run, Stream
 from learners.core.examples import check_points
 from learners.core.records import StepRecord, StepRelease
 from learners.core.releases import CoverRelease
 from learners.core.selection import Role, Selected, SelectionProgress, Watch, mistakes_score
 from learners.cover.set_cover import Cover
+from learners.declaration import check_count
 from learners.privacy.accounting import PrivacySpent, Relation
 from learners.privacy.noise import below_array
 from learners.privacy.randomness import RandomSource, below, open_source

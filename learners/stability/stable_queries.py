@@ -64,7 +64,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Literal, get_args
 
-from learners.checked_values import check_count, check_open_unit
+from learners.declaration import check_count, check_open_unit
 from learners.privacy.accounting import (
     GIVEN_UP,
     Charge,

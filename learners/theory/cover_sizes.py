@@ -49,9 +49,9 @@ from dataclasses import dataclass
 from geometry.halfplane import FINE_D, HalfplaneLattice, Measure
 from learners.boolean.conjunction import cover_budget, strawman_budget
 from learners.boolean.consistent_conjunction import check_sizes, log_formulas
-from learners.checked_values import log_over
 from learners.core.selection import softened_shortfall
 from learners.cover.set_cover import AccountChoice, Budget, by_account, plan_budget, theorem_steps
+from learners.declaration import log_over
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
 from learners.privacy.accounting import AccountName, Neighbours
 from learners.privacy.exponential_mechanism import utility_loss

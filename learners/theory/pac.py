@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from geometry.arrays import Flags, Ints
-from learners.checked_values import check_count, check_open_unit
 from learners.core.accuracy import clopper_pearson
 from learners.core.examples import check_labels
+from learners.declaration import check_count, check_open_unit
 from learners.privacy.noise import below_array
 from learners.privacy.randomness import RandomSource
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from learners.checked_values import within_floats
+from learners.declaration import within_floats
 from learners.privacy.accounting import LEAST_DELTA, Neighbours, check_budget, inner_budget
 
 _Row = TypeVar("_Row")

@@ -25,7 +25,7 @@ from typing import Any
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import ConicLattice
 from learners.boolean import consistent_conjunction
-from learners.checked_values import check_open_unit, within_floats
+from learners.declaration import check_open_unit, within_floats
 from learners.finite import experts, sample_sizes
 from learners.finite.amplification import plan_amplification
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count

@@ -36,13 +36,12 @@ import numpy as np
 from geometry.arrays import Flags, Ints
 from geometry.grid_counts import GridCounts
 from geometry.tiling import rows_by_number, tile_square
-from learners.core.selection import SelectionProgress, Watch
+from learners.core.selection import SelectionProgress, Watch, thread_map
 from learners.privacy.exponential_mechanism import exponential_index
 from learners.privacy.noise import discrete_laplace
 from learners.privacy.randomness import RandomSource
 from learners.registry import MOST_TILES
 from learners.tiles.fewest_mistakes import APEXES, MOST_WIDE, SIDE, fewest_in_tile
-from learners.tiles.thread_map import thread_map
 
 #: Most tiles along a side.
 MOST_PER_SIDE = MOST_TILES

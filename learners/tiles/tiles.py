@@ -24,7 +24,7 @@ from all examples with a share of epsilon.  Here the pieces need no k and no sha
 of seams: a tile sees its own part of the shape only.  Whichever does better on what shape:
 docs/accuracy.md.
 
-Several tiles are worked on at a time, in threads (:func:`learners.tiles.thread_map.thread_map`):
+Several tiles are worked on at a time, in threads (:func:`learners.core.selection.thread_map`):
 compiled loops leave the interpreter to others.  Tasks differ much in size: a draw without boxes is
 over before a thread has it, so it is done at once.  While a long one is under way the short ones
 after it are done: what comes of them waits for its turn.
@@ -46,11 +46,11 @@ from geometry.arrays import Flags, Ints
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import EdgeZone, Tile, TileIndex, chessboard, tile_square
-from learners.checked_values import check_count, check_open_unit
 from learners.core.estimator import PlaneParameters, Run, Stream
 from learners.core.records import Mistakes, StepRecord, Tidied, TileStep, halfplanes_of
-from learners.core.selection import Selected, SelectionProgress, Watch
+from learners.core.selection import Selected, SelectionProgress, Watch, thread_map
 from learners.core.support import noisy_support
+from learners.declaration import check_count, check_open_unit
 from learners.envelope.envelope_selection import (
     PLAIN_BOXES,
     PLAIN_WHERE_WRONG,
@@ -73,7 +73,6 @@ from learners.privacy.accounting import (
 from learners.privacy.noise import discrete_laplace, discrete_laplace_array
 from learners.privacy.randomness import RandomSource, open_source
 from learners.tiles.borders import Agreeing, border_strength, labels_beside
-from learners.tiles.thread_map import thread_map
 from learners.tiles.tidying import largest_speck, one_nat_side, tidied, without_speck
 from learners.tiles.tile_choice import (
     MOST_PER_SIDE,

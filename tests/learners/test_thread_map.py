@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from patience import HANGS
 
-from learners.tiles.thread_map import thread_map
+from learners.core.selection import thread_map
 
 
 def test_outcomes_come_in_the_order_of_the_tasks() -> None:

@@ -14,8 +14,7 @@ from every_learner import PLANE, SHORT, made, sample
 
 import geodp
 from learners import MultiplicativeWeights, PrivateExperts
-from learners.checked_values import read
-from learners.declaration import Learner
+from learners.declaration import Learner, read
 from learners.finite.amplification import AmplifiedLearner
 from learners.registry import BY_ID, LEARNERS
 from learners.stability.base_learners import GradientDescentClassifier
