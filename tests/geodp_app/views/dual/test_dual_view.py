@@ -220,7 +220,7 @@ def test_numbers_of_chosen_points_lie_beside_the_legend_and_the_colour_bar(qtbot
     qtbot.mouseClick(view.controls.modes[1], Qt.MouseButton.LeftButton)
     view.set_shading(raster(), nats=1.0)
     moved = 0
-    for u in range(0, 64, 7):
+    for u in range(0, 64, 2):
         # along the region's border, above the corner that it leaves empty, and below the other
         for sheet, v in ((Sheet.FLAT_BELOW, u - 63), (Sheet.FLAT_BELOW, u + 63)):
             view.set_pieces((piece((sheet, u, v)),))
