@@ -1,5 +1,5 @@
-"""Tells a person at a terminal what to know of a run: of a budget that protects hardly anybody,
-that it takes long, how far it is; and private facts, which never go to a pipe.
+"""Tells a person at a terminal how far a run is, and before it what to know of it: that its budget
+protects hardly anybody, that it takes long; and private facts, which never go to a pipe.
 
 Under add/remove the number of examples is private.  So what is said of budgets on standard error is
 made from epsilon, delta and n where it is public, or from a release.
@@ -40,38 +40,6 @@ def tell_curator(line: str, *, quiet: bool) -> None:
 def hears_curator(*, quiet: bool) -> bool:
     """Whether anybody reads what :func:`tell_curator` says."""
     return not quiet and sys.stderr.isatty()
-
-
-#: Larger ones are warned about, and so is a delta of MOST_DELTA itself.
-MOST_EPSILON, MOST_DELTA = 20.0, 1e-3
-
-
-def budget_warning(epsilon: float, delta: float, *, used: bool = True, n: int | None = None) -> str:
-    """What is wrong with a budget, in one line; empty if nothing is.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-    used : bool
-        Whether the learner needs delta at all.
-    n : int, optional
-        Number of examples, if it may be told: delta is compared with 1/n.
-    """
-    sentences = []
-    if epsilon > MOST_EPSILON:
-        sentences.append(
-            f"epsilon = {epsilon:g} protects hardly anybody: a result may be e^{epsilon:g} times "
-            "as likely with a report as without it; choose 10 or less"
-        )
-    if delta >= MOST_DELTA and not used:
-        sentences.append(f"delta = {delta:g} would be far too large, but this learner needs none")
-    elif used and (delta >= MOST_DELTA or (n is not None and delta > 0 and n >= 1 / delta)):
-        sentences.append(
-            f"delta = {delta:g} protects hardly anybody: publishing one report in "
-            f"{round(1 / delta):,} outright would satisfy it; choose far less than one over the "
-            "number of people"
-        )
-    return "; ".join(sentences)
 
 
 #: So many draws, one after the other, take minutes however few examples there are.
@@ -122,6 +90,8 @@ def warn_of_budget(
     With a release only what its noisy counts tell beyond epsilon and delta is written: the rest
     has been, before the run.
     """
+    from learners.privacy.accounting import budget_warning
+
     text = budget_warning(epsilon, delta, used=used, n=n)
     if release is not None:
         # about the number of examples of one label, never many more than n

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.formatting import MISSING, SPACE, amount, count, counted, percentage
-from geodp_app.progress import budget_warning, long_run
+from geodp_app.progress import long_run
 from geodp_app.runs.practice import in_practice, measured_words, outwards
 from geometry.halfplane import HalfplaneLattice
 from learners.cover.set_cover import (
@@ -17,7 +17,7 @@ from learners.cover.set_cover import (
     rates_by_account,
     theorem_steps,
 )
-from learners.privacy.accounting import inner_budget
+from learners.privacy.accounting import budget_warning, inner_budget
 from learners.stability.stable_queries import DEFAULT_AGREEMENT, DEFAULT_BETA
 from learners.theory.cover_sizes import CoverPlan, lattice_note
 from learners.theory.rule_of_thumb import MEASURED, NotMeasuredError, means_of

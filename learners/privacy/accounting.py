@@ -372,3 +372,35 @@ def check_budget(epsilon: float, delta: float) -> None:
         raise ValueError(f"delta must lie strictly between 0 and 1, got {delta}")
     if delta < LEAST_DELTA:
         raise ValueError(f"delta must be at least {LEAST_DELTA}, got {delta}")
+
+
+#: Larger ones are warned about, and so is a delta of MOST_DELTA itself.
+MOST_EPSILON, MOST_DELTA = 20.0, 1e-3
+
+
+def budget_warning(epsilon: float, delta: float, *, used: bool = True, n: int | None = None) -> str:
+    """What is wrong with a budget, in one line; empty if nothing is.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+    used : bool
+        Whether the learner needs delta at all.
+    n : int, optional
+        Number of examples, if it may be told: delta is compared with 1/n.
+    """
+    sentences = []
+    if epsilon > MOST_EPSILON:
+        sentences.append(
+            f"epsilon = {epsilon:g} protects hardly anybody: a result may be e^{epsilon:g} times "
+            "as likely with a report as without it; choose 10 or less"
+        )
+    if delta >= MOST_DELTA and not used:
+        sentences.append(f"delta = {delta:g} would be far too large, but this learner needs none")
+    elif used and (delta >= MOST_DELTA or (n is not None and delta > 0 and n >= 1 / delta)):
+        sentences.append(
+            f"delta = {delta:g} protects hardly anybody: publishing one report in "
+            f"{round(1 / delta):,} outright would satisfy it; choose far less than one over the "
+            "number of people"
+        )
+    return "; ".join(sentences)

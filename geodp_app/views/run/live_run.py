@@ -28,7 +28,7 @@ from geodp_app.views.widgets.tasks import OneTask
 REST = 150
 #: Milliseconds after which what is shown is out of date, though a quick run is on its way; and
 #: for which one that is overtaken by a further change may go on.
-HURRY, YOUNG = 500, 1500
+OVERDUE, JUST_BEGUN = 500, 1500
 #: A run by tiles of no more examples is quick: it follows a drag.
 QUICK = 100_000
 #: Finished runs kept for an undo.
@@ -62,11 +62,11 @@ class LiveRun(RunLog):
         self._since = time.monotonic()
 
     @property
-    def young(self) -> bool:
+    def just_begun(self) -> bool:
         """Whether it has begun but now.  Then Run is pressed to begin one that began by itself, and
         a quick one may come to its end though something has changed: else a hand that never rests
         would never see one."""
-        return time.monotonic() - self._since < YOUNG / 1000
+        return time.monotonic() - self._since < JUST_BEGUN / 1000
 
     @property
     def charge(self) -> RunCharge | None:

@@ -25,7 +25,7 @@ from geodp_app.files.ledger_state import End
 from geodp_app.files.run_record import RunRecord
 from geodp_app.runs.protocol import Job, Progressed, Stepped
 from geodp_app.runs.run_log import RunLog
-from geodp_app.views.run.live_run import HURRY, MOST_KEPT, REST, LiveRun, Shown, is_quick
+from geodp_app.views.run.live_run import MOST_KEPT, OVERDUE, REST, LiveRun, Shown, is_quick
 from geodp_app.views.run.run_controller import RunController
 from geodp_app.views.run.timeline import Course
 from geodp_app.views.widgets.tasks import timer
@@ -83,7 +83,7 @@ class WindowRuns(QObject):
         self._rest = timer(self, REST, self._start_anew)
         self._idle = timer(self, IDLE, self._expect)
         #: Active while a quick run follows an edit but now, of which only the end is shown.
-        self.hurry = timer(self, HURRY, lambda: self.changed.emit(False))
+        self.until_overdue = timer(self, OVERDUE, lambda: self.changed.emit(False))
         c = self.controller
         c.state_changed.connect(self._state_changed)
         c.preparing.connect(lambda: self.announced.emit(_PREPARING))
@@ -98,7 +98,7 @@ class WindowRuns(QObject):
     @property
     def busy(self) -> bool:
         """Whether a run goes on by itself, and that is shown."""
-        return self.going and not self.hurry.isActive()
+        return self.going and not self.until_overdue.isActive()
 
     @property
     def going(self) -> bool:
@@ -122,7 +122,7 @@ class WindowRuns(QObject):
         run, work = self._before or self.log, self.document.work
         if run is None or not run.related(work):
             return Shown(work, None)
-        if self.hurry.isActive() or (self._dragging and self.log is run):
+        if self.until_overdue.isActive() or (self._dragging and self.log is run):
             return Shown(run.work, run)
         if self.log is not None and self._dragging:
             work = self.log.work
@@ -132,7 +132,7 @@ class WindowRuns(QObject):
     def stepped_through(self) -> RunLog | None:
         """The log whose steps the timeline counts."""
         shown = self.shown.log
-        return shown if self.hurry.isActive() or self.current is None else self.current
+        return shown if self.until_overdue.isActive() or self.current is None else self.current
 
     @property
     def spent_words(self) -> str:
@@ -148,7 +148,7 @@ class WindowRuns(QObject):
     def run_or_pause(self) -> None:
         """Run to the end, or pause after the step under way."""
         run = self.log
-        if self.going and run is not None and run.automatic and run.young:
+        if self.going and run is not None and run.automatic and run.just_begun:
             run.automatic = False
             self._wanted = True
             self.controller.run()
@@ -304,7 +304,7 @@ class WindowRuns(QObject):
             return
         if dragging and (not quick or run.work.drawing == self.dragged):
             return
-        if run.quick and run.young and self.going and not at_once:
+        if run.quick and run.just_begun and self.going and not at_once:
             return  # it comes to its end first, and then this is asked again
         if quick:
             self._start_anew()
@@ -319,7 +319,7 @@ class WindowRuns(QObject):
     def _stop_following(self, *, wanted: bool = False) -> None:
         self._wanted = wanted
         self._rest.stop()
-        self.hurry.stop()
+        self.until_overdue.stop()
 
     def _take_back(self, run: LiveRun) -> None:
         self._stop_following(wanted=self._wanted)
@@ -357,7 +357,7 @@ class WindowRuns(QObject):
         self._stop_following(wanted=self._wanted)
         quick = follows and is_quick(work)
         if quick:
-            self.hurry.start()
+            self.until_overdue.start()
         if follows and self.log is not None:
             self.log.over = True  # nobody stopped it: there is nothing to tell
         self.controller.reset()
@@ -385,7 +385,7 @@ class WindowRuns(QObject):
         if state == "selecting" and self.log is not None:
             self.log.begun = True
             self.log.note(self.document)
-        if not self.hurry.isActive():
+        if not self.until_overdue.isActive():
             self.changed.emit(False)
 
     def _started(self, plan: PrivacySpent | None) -> None:
@@ -426,7 +426,7 @@ class WindowRuns(QObject):
             self.controller.set_delay(0.0 if run.between else self._pace / _EDGES_A_PIECE)
         if run.between and self.controller.state == "paused" and not self._paused:
             self.controller.step()
-        if not self.hurry.isActive():
+        if not self.until_overdue.isActive():
             self._before = None
             self.changed.emit(True)
 
@@ -440,11 +440,11 @@ class WindowRuns(QObject):
             run.cursor = run.last
         run.over, self._wanted, self._before = True, True, None
         self._end(run, "released")
-        hurried = self.hurry.isActive()
-        self.hurry.stop()
+        waited = self.until_overdue.isActive()
+        self.until_overdue.stop()
         run.note(self.document)
         self._catch_up()  # the learner goes on while the views show what it has found
-        self.changed.emit(hurried)
+        self.changed.emit(waited)
 
     def _catch_up(self) -> None:
         """A quick run is over: another one follows what has changed meanwhile."""
@@ -473,6 +473,6 @@ class WindowRuns(QObject):
         if self.log is not None and not going:
             self.log.over = True  # it was begun, and counts
             self._end(self.log, "failed")
-            self.hurry.stop()
+            self.until_overdue.stop()
         self.announced.emit(message)
         self.changed.emit(False)

@@ -165,7 +165,7 @@ class RunDisplay(QObject):
             w.plane.votes.show(reply.votes, w.plane.grid)
         if self._boxes:  # else what was chosen last, its lines and its score stay in sight
             w.dual.set_boxes(reply.views)
-            if reply.density and not self._runs.hurry.isActive():
+            if reply.density and not self._runs.until_overdue.isActive():
                 w.dual.set_search(reply.density)
 
     def set_release_view(self, release: bool) -> None:

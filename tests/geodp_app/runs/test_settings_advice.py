@@ -17,7 +17,7 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.points import format_examples
-from geodp_app.progress import budget_warning, warn_of_budget
+from geodp_app.progress import warn_of_budget
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.settings_advice import CARDS, THEOREMS, answer, verdict
 from geodp_app.runs.why import published_words
@@ -26,6 +26,7 @@ from geometry.lift import ConicLattice
 from learners import ConvexPolygonLearner, PolygonUnionLearner, ThresholdLearner
 from learners.core.releases import CoverRelease
 from learners.cover.set_cover import Finish
+from learners.privacy.accounting import budget_warning
 from learners.theory.theorems import alpha_for, examples_for, find_theorem
 
 SQUARE = Drawing(64, (Shape(((8, 8), (40, 8), (40, 40), (8, 40))),))

@@ -351,7 +351,7 @@ def test_run_pressed_after_a_setting_changed_begins_no_second_run_and_pauses_non
 def test_the_next_run_of_a_drag_is_on_its_way_before_the_result_of_the_last_is_shown(qtbot, window):
     run(qtbot, window)
     runs = window.runs
-    runs.hurry.setInterval(60_000)  # a run that takes long would be shown as it goes
+    runs.until_overdue.setInterval(60_000)  # a run that takes long would be shown as it goes
     shown: list[tuple[bool, bool]] = []
 
     def look(_: bool) -> None:
