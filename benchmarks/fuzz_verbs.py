@@ -26,7 +26,7 @@ from geodp_app.files.ledger import _TABLE, Ledger, NewRun, Source
 from geodp_app.files.ledger_state import budget_words, chained
 from geodp_app.qgis.command import GeodpError, option_arguments, run as run_program
 from learners.privacy.accounting import Charge, pure_spent
-from learners.privacy.privacy_filter import Budget
+from learners.privacy.several_runs import Budget
 
 # Verbs
 

@@ -28,7 +28,7 @@ from pathlib import Path
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source
 from learners.privacy.accounting import Charge, pure_spent
-from learners.privacy.privacy_filter import Budget
+from learners.privacy.several_runs import Budget
 
 ROWS = Source("rows.csv")
 EACH, BUDGET = 0.001, Budget(2.0, 0.0)

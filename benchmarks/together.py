@@ -29,7 +29,7 @@ from geodp_app.drawing.shapes import Drawing
 from geodp_app.files.ledger import Ledger
 from geodp_app.files.points import format_examples, read_examples
 from geodp_app.files.session import load_session, save_session
-from learners.privacy.privacy_filter import Budget
+from learners.privacy.several_runs import Budget
 
 GRID, EACH = 64, 0.125
 

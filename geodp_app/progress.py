@@ -61,8 +61,8 @@ def long_run(parameters: Mapping[str, Any]) -> str:
         from learners.cover.set_cover import step_count  # of no run by tiles
 
         finish = parameters.get("finish")
-        # three edges of each triangle are drawn again
-        each = 4 if finish == "sharpen" else 1
+        # three edges of each triangle are drawn again, but of one alone none
+        each = 4 if finish == "sharpen" and k > 1 else 1
         draws = each * step_count(steps, k, alpha, triangles=finish is not None)
         what = f"k = {k} and its number of steps ask for about {draws:,} draws,"
     else:

@@ -23,7 +23,7 @@ from benchmarks.audits.twins import Breaks, Twin, narrow, sharp, silent, silent_
 from geodp_app.files.ledger_state import State
 from geometry.grid_counts import GridCounts
 from learners.core.records import TileStep
-from learners.privacy.privacy_filter import Rule
+from learners.privacy.several_runs import Rule
 
 
 def _of(name: str) -> Callable[[], Case]:

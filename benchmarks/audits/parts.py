@@ -44,8 +44,8 @@ from learners.privacy.accounting import (
     pure_spent,
 )
 from learners.privacy.noise import discrete_laplace
-from learners.privacy.privacy_filter import Budget
 from learners.privacy.randomness import RandomSource
+from learners.privacy.several_runs import Budget
 from learners.tiles.tile_choice import CHOICE_SHARE, LEAST_PAYS, choose_per_side, noisy_mistakes
 from learners.tiles.tiles import noisy_tile_counts
 

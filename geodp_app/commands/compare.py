@@ -29,8 +29,8 @@ from geodp_app.runs import comparison, rehearsal
 from geodp_app.runs.comparison import remarks, table
 from geodp_app.runs.rehearsal import TESTED, contenders_of, rehearsal_remarks, rehearsal_table
 from learners.privacy.accounting import PrivacySpent
-from learners.privacy.privacy_filter import joint_relation
 from learners.privacy.privacy_loss import accounting_document
+from learners.privacy.several_runs import joint_relation
 from learners.registry import unknown_learner
 
 _DEFAULT = ",".join(comparison.DEFAULT)

@@ -14,8 +14,8 @@ from geodp_app.files.ledger import Ledger, NewRun, Past, Source, no_head, past_r
 from geodp_app.files.ledger_state import SMALL_DELTA, Entry, State, budget_words
 from geodp_app.formatting import aligned
 from learners.privacy.accounting import LEAST_DELTA, Relation
-from learners.privacy.privacy_filter import Budget, Composition
 from learners.privacy.privacy_loss import accounting_document
+from learners.privacy.several_runs import Budget, Composition
 
 LEDGER = """Begin a ledger of what is spent on the data of the same people, or print it.
 

@@ -198,7 +198,6 @@ def render(options: argparse.Namespace) -> None:
     from geometry.crs import LONLAT
     from geometry.globe import lonlat_box
     from geometry.grid import Bounds
-    from learners.privacy.accounting import privacy_statement
 
     mask = arguments.read_within(options)
     learned = read_learned(options.learned)
@@ -227,7 +226,7 @@ def render(options: argparse.Namespace) -> None:
     svg = picture_svg(frame, layers, title, figures, caption=caption)
     drawn = svg if options.output.suffix.lower() == ".svg" else drawn_png(svg)
     write_files([NewFile(options.output, drawn)])
-    said = "" if shape is None else f": {privacy_statement(shape.privacy)}"
+    said = "" if shape is None else f": {shape.guarantee}"
     tell(f"{options.output}{said}", quiet=options.quiet)
 
 

@@ -18,7 +18,7 @@ from geometry.mask import Mask
 from learners.cover.set_cover import default_steps
 from learners.declaration import Learner, Parameter
 from learners.privacy.accounting import Neighbours, PrivacySpent
-from learners.privacy.privacy_filter import together
+from learners.privacy.several_runs import together
 from learners.registry import BY_ID, offered
 
 Distribution = Literal["uniform", "clustered", "gaussian", "painted"]

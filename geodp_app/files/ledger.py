@@ -45,9 +45,9 @@ from geodp_app.files.strict_reading import one_line
 from learners import __version__
 from learners.core.codec_parts import privacy_to_dict
 from learners.privacy.accounting import PrivacySpent, Relation
-from learners.privacy.privacy_filter import Budget, Composition, Rule
 from learners.privacy.privacy_loss import check_statement
 from learners.privacy.randomness import SystemRandom, new_run_id
+from learners.privacy.several_runs import Budget, Composition, Rule
 
 if TYPE_CHECKING:
     from geodp_app.document.work import RunCharge

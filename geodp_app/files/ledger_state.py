@@ -20,7 +20,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.strict_reading import FAULTS, one_line, read_json
 from learners.core.codec_parts import privacy_from_dict
 from learners.privacy.accounting import LEAST_DELTA, PrivacySpent, Relation
-from learners.privacy.privacy_filter import Budget, Rule, added_up, together
+from learners.privacy.several_runs import Budget, Rule, added_up, together
 
 Line = dict[str, Any]
 

@@ -1,4 +1,6 @@
-"""Keeps at most so many rows of each person, by identifier: docs/privacy.md, lemmas T0, T1 and T2.
+"""Keeps so many rows of each person, by identifier: docs/privacy.md, lemmas T0, T1 and T2.
+
+Whoever has fewer rows counts as often as others: these rows come in turn.
 
 The rules are stated here for all roads: what names nobody, what names several, and which values
 are one name.  Files and data frames come through :func:`names_of`; an engine of tables does the

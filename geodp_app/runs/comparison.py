@@ -29,8 +29,8 @@ from geodp_app.files.writing import atomic_write, check_folder_ending, check_hom
 from geodp_app.formatting import aligned, count, csv_text, duration, percentage
 from learners.core.releases import Release, for_persons
 from learners.declaration import Learner
-from learners.privacy.privacy_filter import together
 from learners.privacy.randomness import new_run_id
+from learners.privacy.several_runs import together
 from learners.registry import offered, resolved_parameters
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 accounting              budgets, charges and statements
 composition             what several steps cost together: of a set cover, and of any mechanisms
-privacy_filter          what several runs cost together
+several_runs            what several runs cost together
 privacy_loss            what a charge is to other accountants
 randomness              all random bits of releases
 noise                   integer Laplace noise

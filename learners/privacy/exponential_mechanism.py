@@ -1,5 +1,8 @@
 """Draws exactly from the exponential mechanism over a finite list.
 
+Pieces of the plane are drawn by :mod:`learners.envelope`, or from all cells of an arrangement by
+:mod:`learners.cover.arrangement_selection`.
+
 Of N candidates with whole scores q_i the draw returns index i with probability proportional to
 exp(rate * q_i): exactly, for any rational rate, in integer arithmetic (McSherry, Talwar 2007; KMMS
 proposition 2.5, Nikolov's notes).  Nothing is rounded in the law, so nothing is charged for

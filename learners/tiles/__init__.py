@@ -5,5 +5,5 @@ tile_choice       chooses how many tiles a side
 fewest_mistakes   finds how few mistakes a piece can make in a tile
 borders           makes tiles agree with their neighbours, and draws sides as straight lines
 tidying           removes slits and teeth that borders leave
-sides             divides an outline into sides, and finds the joints where they meet
+outline_sides     divides an outline into sides, and finds the joints where they meet
 """

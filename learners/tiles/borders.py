@@ -33,7 +33,7 @@ the least, twice: the first time at even odds, for the odds.
 
 Two sides meet where their lines cross, where that is not farther from their ends than half of
 either.  Else what leads from one to the other along borders is drawn anew
-(:mod:`learners.tiles.sides`).
+(:mod:`learners.tiles.outline_sides`).
 
 Privacy: a function of what is released and of public numbers (docs/privacy.md, lemmas 7 and 8).
 What was measured: docs/decisions/0033-straight-sides.md and 0035-joints.md.
@@ -59,7 +59,7 @@ from geometry.polygons import orient_valid
 from geometry.tiling import Tile, TileIndex
 from learners.core.records import TileStep
 from learners.envelope.target import NOTHING, Expected
-from learners.tiles.sides import MOST_SHARE, Chain
+from learners.tiles.outline_sides import MOST_SHARE, Chain
 
 #: Most that disagreement costs a piece.
 MOST_NATS = 4.0

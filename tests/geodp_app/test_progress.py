@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from terminal import geodp, started
 
-from geodp_app.progress import COMPILING, ProgressBar, telling_of_compiling
+from geodp_app.progress import COMPILING, ProgressBar, long_run, telling_of_compiling
 
 
 @pytest.fixture
@@ -126,3 +126,9 @@ def test_what_a_pipe_holds_does_not_say_that_loops_were_compiled(points, tmp_pat
     empty = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     done = started(verb, *options, check=True, env=empty)
     assert "compiling" not in done.stderr
+
+
+def test_edges_drawn_again_are_counted_but_of_one_triangle_alone_none_are() -> None:
+    told = {k: long_run({"k": k, "n_steps": 999, "finish": "sharpen"}) for k in (1, 2)}
+    assert not told[1]
+    assert "about 3,996 draws" in told[2]

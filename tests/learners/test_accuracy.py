@@ -33,9 +33,9 @@ from learners.core.codec import release_from_dict, release_to_dict
 from learners.core.learned_shape import LearnedShape, check_of
 from learners.privacy.accounting import Charge, PrivacySpent
 from learners.privacy.noise import most_noise
-from learners.privacy.privacy_filter import renyi_cost
 from learners.privacy.privacy_loss import accounting_document, check_statement
 from learners.privacy.randomness import SystemRandom
+from learners.privacy.several_runs import renyi_cost
 
 # -- the law -------------------------------------------------------------------------------
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 from shapely.geometry import LineString, Polygon
 
-from learners.tiles import sides
-from learners.tiles.sides import FREE_NATS, TURN_NATS, joint
+from learners.tiles import outline_sides
+from learners.tiles.outline_sides import FREE_NATS, TURN_NATS, joint
 
 Path = NDArray[np.float64]
 
@@ -83,14 +83,14 @@ def least(path: Path, square: float, most: float, stops: list[tuple[Path, int]])
 @pytest.mark.parametrize("seed", range(12))
 def test_of_all_paths_with_corners_among_the_stops_it_is_the_lightest(seed, monkeypatch):
     """Against an enumeration, areas by shapely: paths that go ahead only have the same."""
-    monkeypatch.setattr(sides, "_DISTANCES", np.array([1.0, 2.5]))
-    monkeypatch.setattr(sides, "_MOST_STOPS", 2)
+    monkeypatch.setattr(outline_sides, "_DISTANCES", np.array([1.0, 2.5]))
+    monkeypatch.setattr(outline_sides, "_MOST_STOPS", 2)
     rng = np.random.default_rng(seed)
     steps = rng.uniform([5.0, -2.5], [9.0, 2.5], (5, 2))
     path = np.vstack([[0.0, 0.0], np.cumsum(steps, axis=0)])
     square, most = float(rng.uniform(0.5, 6.0)), float(rng.uniform(5.0, 60.0))
     squares = np.full(5, square)
-    points, stretch = sides.stops_along(path, squares, (True, True))
+    points, stretch = outline_sides.stops_along(path, squares, (True, True))
     assert len(points) <= 13
     stops = list(zip(points, [*stretch.tolist(), 4], strict=True))
     found = whole(path, joint(path, squares, (True, True), most))
@@ -160,5 +160,5 @@ def test_areas_of_pieces_are_those_of_polygons() -> None:
         if not loop.is_valid or not (heights > 0).all():
             continue
         seen += 1
-        costs, _ = sides.pieces_between(corners, np.ones(3), math.inf)
+        costs, _ = outline_sides.pieces_between(corners, np.ones(3), math.inf)
         assert costs[2] == pytest.approx(counted(loop.area))

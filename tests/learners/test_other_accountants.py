@@ -16,8 +16,8 @@ from learners import NoisyHistogramLearner, PolygonUnionLearner
 from learners.cover.set_cover import plan_budget
 from learners.privacy.accounting import Charge
 from learners.privacy.composition import zcdp_epsilon
-from learners.privacy.privacy_filter import renyi_cost
 from learners.privacy.privacy_loss import LossLaw, accounting_document, mechanism
+from learners.privacy.several_runs import renyi_cost
 
 ROOT = Path(__file__).parents[2]
 STEP = 1e-3

@@ -20,8 +20,8 @@ from learners.privacy.accounting import (
     pure_spent,
 )
 from learners.privacy.composition import spent_after
-from learners.privacy.privacy_filter import renyi_cost
 from learners.privacy.privacy_loss import accounting_document, check_statement
+from learners.privacy.several_runs import renyi_cost
 
 
 def spent(

@@ -14,7 +14,7 @@ from shapely.geometry import Polygon, box
 from shapely.geometry.base import BaseGeometry
 
 from learners.tiles.borders import price_of_a_side, rings_of, straightened
-from learners.tiles.sides import Chain, nearest_lines
+from learners.tiles.outline_sides import Chain, nearest_lines
 
 D = 1024
 SIDE = 64

@@ -47,7 +47,7 @@ from geodp_app.views.widgets.panes import (
     show_words,
 )
 from learners import __version__
-from learners.privacy.privacy_filter import Budget
+from learners.privacy.several_runs import Budget
 from learners.registry import NEIGHBOURS
 
 #: Keys and text of a row, and the rows under a title.

@@ -208,6 +208,8 @@ def test_with_id_the_unit_is_in_what_is_published(tables, tmp_path, capsys):
     document = json.loads(report.read_text())
     assert document["unit"] == "an example is one row of each who, chosen among that one's rows"
     assert document["statement"].startswith("(1, 1e-40)-differentially private")
+    assert geodp("render", out, "-o", tmp_path / "l.svg") == 0
+    assert "An example is one row of each who" in capsys.readouterr().err
     assert printed(capsys, "evaluate", out, tables / "p.csv")["error"] < 0.1
 
 

@@ -7,7 +7,7 @@ import pytest
 from run_charges import run_charge
 
 from geodp_app.document.work import RunCharge, spent_words as outcome
-from learners.privacy.privacy_filter import together
+from learners.privacy.several_runs import together
 
 ONE = run_charge(1.0, 1e-40, "add-remove", finished=True)
 HALF = run_charge(0.5, 1e-6, "add-remove", finished=False)

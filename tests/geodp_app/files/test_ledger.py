@@ -14,7 +14,7 @@ from geodp_app.files.ledger_recording import Recording, beside, ledger_of
 from geodp_app.files.ledger_state import budget_words, share_spent
 from learners.core.selection import Cancelled
 from learners.privacy.accounting import Charge, PrivacySpent, of_persons, one_of_several
-from learners.privacy.privacy_filter import Budget
+from learners.privacy.several_runs import Budget
 
 ROOT = Path(__file__).parents[3]
 ROWS = Source("rows.csv")
@@ -65,7 +65,7 @@ def test_runs_count_in_full_however_they_end(ledger: Ledger, end: str) -> None:
     assert ledger.path.read_bytes() == before
 
 
-def test_privacy_filter_are_entered_together_or_not_at_all(ledger: Ledger) -> None:
+def test_several_runs_are_entered_together_or_not_at_all(ledger: Ledger) -> None:
     with pytest.raises(InputError, match=r"epsilon would be 3\.5"):
         ledger.begin([run(), run(one(2.5))], ROWS)
     assert ledger.state().entries == ()

@@ -15,7 +15,7 @@ from geodp import InputError
 from geodp_app.files import ledger as ledger_module
 from geodp_app.files.ledger import Ledger, NewRun, Source
 from geodp_app.files.ledger_state import chained
-from learners.privacy.privacy_filter import Budget
+from learners.privacy.several_runs import Budget
 
 ROOT = Path(__file__).parents[3]
 #: What a program of its own begins with: a ledger, and a number that each entry raises by one.

@@ -22,7 +22,7 @@ from geodp import Bounds, GridMap, areas as measure
 from geodp_app.commands.plugin import declared, plugin_zip
 from geodp_app.files.learned_file import read_learned, read_shape
 from geodp_app.files.ledger import Ledger
-from learners.privacy.privacy_filter import Budget
+from learners.privacy.several_runs import Budget
 
 ROOT = Path(__file__).parents[3]
 GRID = 64

@@ -24,7 +24,7 @@ from geodp_app.palette import load_palette
 from geodp_app.views.compare.compare_window import CompareWindow
 from geodp_app.views.panels.dialogs import LedgerDialog
 from geodp_app.views.window.main_window import MainWindow
-from learners.privacy.privacy_filter import Budget
+from learners.privacy.several_runs import Budget
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
 CSV = "x,y,label\n" + "".join(f"{x},{x * 7 % 256},{x % 2}\n" for x in range(0, 256, 2))

@@ -15,7 +15,7 @@ from learners.cover.cover_run import plan_sharpened
 from learners.cover.set_cover import plan_budget
 from learners.privacy.accounting import Charge, PrivacySpent
 from learners.privacy.composition import zcdp_epsilon
-from learners.privacy.privacy_filter import (
+from learners.privacy.several_runs import (
     Budget,
     Rule,
     added_up,
