@@ -98,7 +98,8 @@ class DualPictures(QObject):
         self._shown = (True, True)
         self._known: dict[bool, tuple[object, LinePicture]] = {}
         self._pictures: dict[Sheet, LinePicture] = {}
-        self._drawn: dict[Sheet, SheetValues] = {}
+        #: What the sheets are coloured by (private).
+        self.drawn: dict[Sheet, SheetValues] = {}
         self.background = Background(self)
         self.background.done.connect(self._done)
         #: As it was asked for; empty where something else is shown in its place.
@@ -177,7 +178,7 @@ class DualPictures(QObject):
 
     def small(self, sheet: Sheet) -> tuple[QImage, Window] | None:
         """The shading of a sheet as a small picture and where it lies; None without a raster."""
-        scale, drawn = self.shade_scale, self._drawn.get(sheet)
+        scale, drawn = self.shade_scale, self.drawn.get(sheet)
         if self.shading:  # of all of it, also where a window is shaded finely
             scale = shade_scale(self.shading, self._mode, self._nats)
             shown = next((each for each in self.shading if each.sheet == sheet), None)
@@ -217,10 +218,10 @@ class DualPictures(QObject):
 
     def _show_values(self, drawn: Iterable[SheetValues], scale: Scale | None) -> None:
         self.shade_scale = scale
-        self._drawn = {Sheet(each.sheet.sheet): each for each in drawn}
+        self.drawn = {Sheet(each.sheet.sheet): each for each in drawn}
         for number, view in self._views.items():
             self.background.drop(("cells", number))
-            if number not in self._drawn:
+            if number not in self.drawn:
                 view.set_shading(None, None)
         self._stale = set(self._views)
         self.draw()
@@ -237,7 +238,7 @@ class DualPictures(QObject):
 
     def shade_at(self, sheet: Sheet, u: float, v: float) -> float | None:
         """The shading's value under a dual point, if any."""
-        return self._drawn[sheet].at(u, v) if sheet in self._drawn else None
+        return self.drawn[sheet].at(u, v) if sheet in self.drawn else None
 
     # drawing what is in sight
 
@@ -295,7 +296,7 @@ class DualPictures(QObject):
         self._shade(view, window)
 
     def _shade(self, view: SheetView, window: Window) -> None:
-        drawn, scale = self._drawn.get(view.sheet), self.shade_scale
+        drawn, scale = self.drawn.get(view.sheet), self.shade_scale
         if drawn is None or scale is None:
             return
         raster = drawn.values.ndim == 2

@@ -78,7 +78,7 @@ def finished_window(qtbot: QtBot, lasting: Lasting) -> MainWindow:
 
 
 def ratios(window: MainWindow) -> np.ndarray:
-    values = [each.ravel() for each in window.dual.pictures._values.values()]
+    values = [each.values.ravel() for each in window.dual.pictures.drawn.values()]
     found = np.concatenate(values) if values else np.empty(0)
     return found[np.isfinite(found)]
 
