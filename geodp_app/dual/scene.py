@@ -152,7 +152,10 @@ _CHANGE = (
 EMPTY = "Sample examples to see their dual lines"
 _RELEASE = "Only the chosen points are shown: they are published."
 EMPTY_RELEASE = "Nothing has been released yet: chosen points will appear here"
-_NO_PROBABILITIES = "This run has no probabilities to show: its choice was not random"
+_NO_PROBABILITIES = (
+    "No probabilities are known of this choice: it was not random, or rests on more than these "
+    "examples, as on a tile's neighbours or on which were kept for a check."
+)
 
 
 @dataclass(frozen=True, slots=True)

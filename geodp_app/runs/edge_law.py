@@ -147,7 +147,10 @@ def _signatures(arrangement: Arrangement) -> Ints:
 def _probabilities(
     arrangements: Sequence[Arrangement], values: Sequence[Ints], rate: float
 ) -> list[Floats]:
-    """Share of each cell in the mechanism's law, by sheet; sums to 1 over all of them."""
+    """Share of each cell in the mechanism's law, by sheet; sums to 1 over all of them.  At rate 0,
+    of a choice that is not drawn by these scores alone, none is known: NaN."""
+    if not rate:
+        return [np.full(len(each.cells), np.nan) for each in arrangements]
     counts = [
         np.array([cell.lattice_points.count for cell in each.cells], dtype=np.float64)
         for each in arrangements

@@ -74,7 +74,8 @@ class ShadeQuestion:
     lattice: HalfplaneLattice
     #: Of the step.
     score: Score
-    #: eta / score.k: nats per unit of the integer score; 0 when the run is not private.
+    #: eta / score.k: nats per unit of the integer score; 0 of a choice that is not drawn by these
+    #: scores alone.
     rate: float
     #: The piece's halfplanes that are held fixed.
     others: tuple[Halfplane, ...]

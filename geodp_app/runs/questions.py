@@ -100,10 +100,14 @@ def conic_question(log: RunLog, step: int) -> ConicQuestion:
 
 
 def _rate(log: RunLog, score: Score, step: int) -> float:
-    """Nats per unit of the integer score; 0 where pieces are not drawn by their scores."""
+    """Nats per unit of the integer score; 0 where pieces are not drawn by these scores alone."""
     # these are not drawn from the pieces that are shaded by weights of the examples
     other_odds = "odds" not in log.settings.declared.shows
-    eta = None if other_odds else log.eta(step)
+    # of what it kept for a check the learner saw nothing, and nobody knows what that was
+    checked = bool(log.settings.parameters().get("check"))
+    # the first half of the tiles, one colour of a chessboard, knows nothing of its neighbours
+    alone = (len(log.tiling) + 1) // 2 if log.settings.by_tiles else step
+    eta = None if other_odds or checked or step > alone else log.eta(step)
     return 0.0 if eta is None else eta / score.k
 
 

@@ -49,7 +49,10 @@ _SETTLE = 120
 #: Pixels along a side of all sheets' shadings, and of that of the window in sight.
 _COARSE, _FINE = 48, 160
 
-_UNCHANGED = "No step of this run is drawn with probabilities that a report changes."
+_UNCHANGED = (
+    "How a report changes probabilities is not known of this step: it is not drawn at random, or "
+    "not by these examples alone."
+)
 
 _Kind = Literal["all sheets", "in sight", "share"]
 

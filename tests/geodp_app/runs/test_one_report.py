@@ -7,15 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from any_pieces import all_halfplanes
-from finished_runs import GRID, finished
+from finished_runs import GRID, examples, finished, logged
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 from signatures import signature
 from window_driver import Lasting, action, click, log_of, settle
 
 from geodp import Examples, Frame
+from geodp_app.document.work import RunSettings
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.runs.edge_law import change
+from geodp_app.runs.edge_law import change, shade
 from geodp_app.runs.protocol import Change, ReportQuestion, ShadeQuestion, WhyNone
 from geodp_app.runs.questions import (
     OneReport,
@@ -344,9 +345,10 @@ def corners(records: tuple) -> list[tuple[int, int]]:  # type: ignore[type-arg]
 
 
 def test_a_tile_is_changed_by_what_it_holds() -> None:
-    log, _ = finished("tiles", 220)
     seen = set()
-    for record in log.records:
+    logs = finished("tiles", 220)[0], finished("tiles", 900)[0]
+    # tiles of one colour, the first five of nine, heed no neighbours
+    for log, record in ((log, record) for log in logs for record in log.records[:5]):
         step = record.release
         assert isinstance(step, TileStep)
         tile = step.tile
@@ -363,7 +365,24 @@ def test_a_tile_is_changed_by_what_it_holds() -> None:
     assert seen == {True, False}
 
 
-def test_only_what_is_drawn_by_weights_can_be_changed() -> None:
-    log, _ = finished("greedy-cover", 60)
+def test_odds_are_told_of_choices_drawn_by_these_examples_alone() -> None:
+    log, _ = finished("tiles", 220)
+    alone = (len(log.records) + 1) // 2
+    chosen = [record.step for record in log.records if record.release.halfplanes]
+    told = {step: shade_question(log, step).rate > 0 for step in chosen}
+    assert told == {step: step <= alone for step in chosen}
+    assert set(told.values()) == {True, False}
+    heeding = next(step for step in chosen if step > alone)
     with pytest.raises(ValueError, match="not drawn"):
-        report_question(log, 1, 0, (1, 1), True, False)
+        report_question(log, heeding, 0, (1, 1), True, False)
+    # a part of the examples was kept from the learner, and nobody knows which
+    for check in (None, 0.1):
+        settings = RunSettings("cover", epsilon=2.0, k=2, n_steps=2, seed=2, check=check)
+        log = logged(settings.with_(finish="none"), examples(220, seed=1))
+        assert (shade_question(log, 1).rate > 0) == (check is None)
+    # a greedy choice is not drawn, with few lines either
+    greedy, _ = finished("greedy-cover", 60)
+    question = shade_question(greedy, 1)
+    assert all(math.isnan(cell.probability) for sheet in shade(question) for cell in sheet.cells)
+    with pytest.raises(ValueError, match="not drawn"):
+        report_question(greedy, 1, 0, (1, 1), True, False)
