@@ -348,7 +348,7 @@ def test_a_tile_is_changed_by_what_it_holds() -> None:
     seen = set()
     logs = finished("tiles", 220)[0], finished("tiles", 900)[0]
     # tiles of one colour, the first five of nine, heed no neighbours
-    for log, record in ((log, record) for log in logs for record in log.records[:5]):
+    for log, record in ((each, record) for each in logs for record in each.records[:5]):
         step = record.release
         assert isinstance(step, TileStep)
         tile = step.tile
