@@ -161,6 +161,7 @@ def learn(options: argparse.Namespace) -> None:
     mask = arguments.read_within(options)
     masks = () if mask is None else (mask,)
     sample = _read(options, learner)
+    recording.name_unit(sample.unit)
     for mask in masks:
         mask.region(sample.frame)  # refuses one that lies elsewhere, before epsilon is spent
 
@@ -202,8 +203,7 @@ def learn(options: argparse.Namespace) -> None:
             progress=options.progress,
             before=enter,
         )
-        unit = sample.unit if isinstance(sample, Examples) else options.id
-        release = for_persons(model.release_, unit, *asked)
+        release = for_persons(model.release_, sample.unit, *asked)
         warn_of_budget(*budget, **warned, release=release)
         shape = LearnedShape(release, sample.frame, masks)
         with rescued(shape, recording.released):

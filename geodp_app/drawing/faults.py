@@ -60,6 +60,7 @@ class Fault:
     shape: int
     #: 0 for the outline, i for hole i.
     ring: int
+    #: What is wrong.
     kind: FaultKind
     #: Where, in grid units.
     at: tuple[float, float]
@@ -72,6 +73,7 @@ class _Finding:
     """A fault before it is known which shape of how many it belongs to."""
 
     ring: int
+    #: What is wrong.
     kind: FaultKind
     at: tuple[float, float]
     words: str

@@ -66,7 +66,7 @@ class Outlines:
     ) -> int | None:
         """Row of the least squared distance within a radius, the last of equals.
 
-        Rows of the ring `beside`, a (shape, ring), are left out.
+        Rows of the ring `beside`, as (shape, ring), are left out.
         """
         if beside is not None:
             own = (self.shape == beside[0]) & (self.ring == beside[1])
@@ -91,7 +91,7 @@ def nearest_vertex(
 ) -> Handle | None:
     """The nearest vertex within a radius, at its own position.
 
-    `beside`: a ring to leave out, a (shape, ring).
+    `beside`: a ring to leave out, as (shape, ring).
     """
     squared = (outlines.x1 - at[0]) ** 2 + (outlines.y1 - at[1]) ** 2
     row = outlines.nearest(squared, radius, beside)

@@ -28,6 +28,7 @@ class _PartDrag:
 
     #: The part.
     hit: Handle
+    #: Where the button went down, in grid units.
     start: tuple[float, float]
     #: How far the pointer must go before anything moves.
     reach: float
@@ -165,6 +166,7 @@ class _VertexDrag:
     base: Drawing
     #: Of the edit that results.
     label: str
+    #: The drawing that results.
     preview: Drawing
     #: The pointer left the place of the press.
     moving: bool = False

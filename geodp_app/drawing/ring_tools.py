@@ -212,7 +212,8 @@ def cut(drawing: Drawing, ring: Ring) -> Drawing:
 
     A shape that surrounds the ring gets it as a hole, vertex by vertex.  From other shapes that it
     overlaps it is subtracted, new corners moved to grid points.  A shape may fall into parts or
-    vanish.  If the ring, which is without faults, overlaps none, it is the same object.
+    vanish.  It is the same drawing, as an object, if the ring, which is without faults, overlaps no
+    shape.
     """
     tool = Polygon(ring)
     parts: list[tuple[Shape, ...]] = [

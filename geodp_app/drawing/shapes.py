@@ -126,7 +126,7 @@ def added(drawing: Drawing, *shapes: Shape) -> Drawing:
 def without(drawing: Drawing, parts: Iterable[tuple[int, int]]) -> Drawing:
     """The drawing without some rings.
 
-    `parts`: of (shape, ring); ring 0, the outline, takes its shape along.
+    `parts`: pairs (shape, ring); ring 0, the outline, takes its shape along.
     """
     gone = set(parts)
     shapes = []
@@ -189,7 +189,8 @@ def translated(
 ) -> tuple[Drawing, Point]:
     """The drawing with some rings moved, and how far: not beyond the edge of the grid.
 
-    `parts`: of (shape, ring); ring 0, the outline, takes its holes along.  `by`: grid steps wanted.
+    `parts`: pairs (shape, ring); ring 0, the outline, takes its holes along.  `by`: grid
+    steps wanted.
     """
     whole = {shape for shape, ring in parts if ring == 0}
     moving = {(s, r) for s in whole for r in range(len(drawing.shapes[s].rings))} | set(parts)

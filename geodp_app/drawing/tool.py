@@ -159,7 +159,7 @@ class Desk:
     ) -> Handle | None:
         """The vertex, else the edge, that catches the pointer: none while snapping is off.
 
-        `beside`: a ring that catches nothing, a (shape, ring).
+        `beside`: a ring that catches nothing, as (shape, ring).
         """
         if not self.snapping or pointer.modifiers.alt or pointer.radius <= 0:
             return None

@@ -195,8 +195,9 @@ def cell_around(
     Halfplanes of one cell hold the same examples.  A point on a line belongs to the cell whose
     halfplanes hold that line's example (they are closed): below it, of an upper sheet.
 
-    They are (u, v) in grid units, shape (m, 2), counterclockwise; none if the point is outside the
-    window, which is in grid units of the dual plane.
+    The corners are (u, v) in grid units, shape (m, 2), counterclockwise; none if the point is
+    outside the window, which is in grid units of the dual plane.  The halfplane is of the lattice's
+    sheets.
     """
     unit = 1 << lattice.bits
     place = halfplane.u / unit, halfplane.v / unit
@@ -242,6 +243,7 @@ class Raster:
     #: Of one cell, lattice units.
     width: int
     height: int
+    #: How many, across and up.
     columns: int
     rows: int
 
@@ -344,8 +346,8 @@ class LinePicture:
     #: End points (u, v), grid units, of the lines drawn, two by two; shape (2 m, 2).
     positive: Floats
     negative: Floats
+    #: Where there are too many lines, and its range.
     density: Density | None
-    #: Range of the density.
     scale: Scale | None
     #: What is shown, for the person.
     note: str

@@ -47,8 +47,8 @@ class Mark:
     #: Place of the halfplane in its piece, from 0, and how many it has.
     edge: int
     edges: int
+    #: Where it lies, in grid units.
     sheet: Sheet
-    #: Grid units.
     u: float
     v: float
     #: Steps since; 0 for the newest piece.

@@ -184,6 +184,7 @@ class Scale:
     logarithmic: bool
     #: Whether values read as percentages.
     percent: bool
+    #: On the colour bar.
     label: str
     #: Whether nought is in the middle, and the colours go both ways from it.
     signed: bool = False
@@ -324,17 +325,18 @@ def to_the_border(values: Floats) -> Floats:
     return np.where(np.isnan(values), near, values)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SheetValues:
-    """Values of one shaded sheet (:func:`shade_values`), also those under dual points."""
+    """What one sheet is coloured by, also under dual points."""
 
-    sheet: ShadedSheet
+    shaded: ShadedSheet
+    #: Of its cells, shape (m,), or of its raster, shape (r, r); NaN where none is known.
     values: Floats
 
     @cached_property
     def _cells(self) -> tuple[NDArray[np.intp], shapely.STRtree]:
         """Which cells are areas, and these by place."""
-        outlines = [cell.outline for cell in self.sheet.cells]
+        outlines = [cell.outline for cell in self.shaded.cells]
         areas = np.flatnonzero([len(outline) >= 3 for outline in outlines])
         return areas, shapely.STRtree([shapely.Polygon(outlines[i]) for i in areas])
 
@@ -343,13 +345,13 @@ class SheetValues:
 
         On an edge it is that of one of the cells beside it.
         """
-        if self.sheet.cells:
+        if self.shaded.cells:
             areas, tree = self._cells
             found = tree.query(shapely.Point(u, v), predicate="intersects")
             return float(self.values[areas[found[0]]]) if len(found) else None
         if self.values.ndim != 2:
             return None
-        sheet, (columns, rows) = self.sheet, self.values.shape
+        sheet, (columns, rows) = self.shaded, self.values.shape
         i = math.floor((u - sheet.u0) / (sheet.u1 - sheet.u0) * columns)
         j = math.floor((v - sheet.v0) / (sheet.v1 - sheet.v0) * rows)
         if not (0 <= i < columns and 0 <= j < rows) or math.isnan(self.values[i, j]):

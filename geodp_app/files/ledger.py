@@ -280,9 +280,11 @@ class Ledger:
                 "out, or begin another ledger"
             )
         here = "rows count" if source.unit is None else f"{source.unit} does"
+        hint = f"give geodp learn --id {state.unit}"
+        if source.unit is not None and source.unit.strip().lower() == state.unit.strip().lower():
+            hint = f"begin a ledger with --id {source.unit!r}, as the data call it"
         raise InputError(
-            f"{self.path}: protects whoever {state.unit} names, and here {here}: give "
-            f"geodp learn --id {state.unit}"
+            f"{self.path}: protects whoever {state.unit} names, and here {here}: {hint}"
         )
 
     def _excess(self, state: State, new: Iterable[PrivacySpent | None]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -45,6 +46,11 @@ class Recording:
     ) -> None:
         self._ledger, self._source, self._head, self._unit = ledger, source, head, unit
         self._open: list[str] = []
+
+    def name_unit(self, unit: str | None) -> None:
+        """What the data call the column that names persons; it may have been typed otherwise."""
+        self._unit = unit
+        self._source = None if self._source is None else replace(self._source, unit=unit)
 
     def enter(self, verb: str, plans: Iterable[tuple[str, PrivacySpent | None]]) -> None:
         """Enter runs by their learners and what these will spend; before any of them draws.  Raises

@@ -95,6 +95,8 @@ class TableCounts:
     tight: bool = False
     #: Of all columns.
     names: tuple[str, ...] = ()
+    #: The column that names persons, as the table calls it; None if rows count.
+    unit: str | None = None
 
 
 def read_counts(
@@ -144,7 +146,7 @@ def read_counts(
         places, labels = keys >> 1, keys & 1
         entries = np.column_stack([*np.divmod(places, frame.d + 1), labels, amounts])
         counts = GridCounts.of_entries(entries, frame.d)
-        return TableCounts(counts, frame, dropped, tight, tuple(kinds))
+        return TableCounts(counts, frame, dropped, tight, tuple(kinds), found.person)
 
     return _watched(work, quiet=quiet)
 

@@ -96,7 +96,7 @@ class ConicView(QWidget):
         self.plot.picked.connect(lambda mark: self.step_picked.emit(mark.step))
         self.plot.dragged.connect(lambda at: self.try_at(*at))
         self.plot.nudged.connect(self._nudge)
-        self.plot.dropped.connect(lambda: self._try(None))
+        self.plot.dropped.connect(self._drop)
         self.plot.fit_wanted.connect(self.fit)
 
     # what is shown
@@ -159,6 +159,10 @@ class ConicView(QWidget):
         if self._question is not None:
             self._pointed = None  # until the pointer moves again
             self._try(self._question.at(x, y))
+
+    def _drop(self) -> None:
+        self._pointed = None
+        self._try(None)
 
     def _try(self, conic: Conic | None) -> None:
         self._tried = conic

@@ -189,7 +189,7 @@ class DualPictures(QObject):
         if scale is None or drawn is None or drawn.values.ndim != 2:
             return None
         tints = colours(scale, drawn.values, self._ramps[scale.signed])
-        return rgba_image(tints), _covered(drawn.sheet)
+        return rgba_image(tints), _covered(drawn.shaded)
 
     def streak(self, sheet: Sheet) -> Window | None:
         """The window of a sheet that holds what is most probable, if that is known."""
@@ -218,7 +218,7 @@ class DualPictures(QObject):
 
     def _show_values(self, drawn: Iterable[SheetValues], scale: Scale | None) -> None:
         self.shade_scale = scale
-        self.drawn = {Sheet(each.sheet.sheet): each for each in drawn}
+        self.drawn = {Sheet(each.shaded.sheet): each for each in drawn}
         for number, view in self._views.items():
             self.background.drop(("cells", number))
             if number not in self.drawn:
@@ -302,11 +302,11 @@ class DualPictures(QObject):
         raster = drawn.values.ndim == 2
         values = to_the_border(drawn.values) if raster else drawn.values
         tints = colours(scale, values, self._ramps[scale.signed])
-        if drawn.sheet.cells:
-            paint = partial(cells_image, drawn.sheet, tints, window)
+        if drawn.shaded.cells:
+            paint = partial(cells_image, drawn.shaded, tints, window)
             self.background.submit(("cells", view.sheet), paint)
         elif raster:
-            view.set_shading(rgba_image(tints), _covered(drawn.sheet))
+            view.set_shading(rgba_image(tints), _covered(drawn.shaded))
 
     def _done(self, key: object, result: object) -> None:
         if isinstance(result, ExampleLines):

@@ -55,13 +55,14 @@ _FRAMES = 18
 
 
 class LearnedLayer(Layer):
-    """Items of the hypothesis in one plot; single steps are private, the region is not."""
+    """Items of the hypothesis in one plot; in the release view the region and the numbers of pieces
+    stay."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
         super().__init__(plot)
         self.tiling = self._add(z - 0.1, QGraphicsPathItem())
         self._tiled: Sequence[Tile | EdgeZone] = ()
-        self.region = self._add(z, QGraphicsPathItem(), public=True)
+        self.region = self._add(z, QGraphicsPathItem(), stays=True)
         self.earlier = self._add(z + 0.1, QGraphicsPathItem())
         self.newest = self._add(z + 0.2, QGraphicsPathItem())
         self.pointed = self._add(z + 0.3, QGraphicsPathItem())

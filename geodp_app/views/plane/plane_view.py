@@ -63,7 +63,7 @@ class DrawingLayer(Layer):
         self._placed = self._add(z + 0.4, Dots(8, "o"))
         self._hovered = self._add(z + 0.5, Dots(12, "o"))
         self._faults = self._add(z + 0.6, Dots(15, "x"))
-        self._cursor = self._add(z + 0.7, Dots(19, "+"), public=True)
+        self._cursor = self._add(z + 0.7, Dots(19, "+"), stays=True)
         self._words = [self._add(90, pg.TextItem(anchor=(0.5, 1.4))) for _ in range(_MOST_WORDS)]
         self._drawn: tuple[Drawing | None, str] = (None, "")
 

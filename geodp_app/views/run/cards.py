@@ -376,7 +376,7 @@ class QueryCard(QFrame):
             self._runs.announced.emit(why)
         elif work.within and not work.within.keep(np.ones(1, np.int64), at, work.frame)[0]:
             where = f"({point[0]}, {point[1]}): outside of {work.within.name}"
-            self._runs.announced.emit(f"{where}, so 0, without a question")
+            self._runs.announced.emit(f"{where}, so 0; nobody was asked")
         else:
             self._runs.controller.query(at)
 

@@ -30,7 +30,6 @@ from geodp_app.palette import Palette, load_palette
 from geodp_app.views.widgets.tasks import timer
 
 _W = TypeVar("_W", bound=QWidget)
-_B = TypeVar("_B", bound=QBoxLayout)
 _S = TypeVar("_S", bound=QScrollArea)
 
 _COPIED = Qt.TextInteractionFlag.TextSelectableByMouse
@@ -71,7 +70,7 @@ def fill(
     spacing: int | None = None,
 ) -> QBoxLayout:
     """A widget's parts one below the other, or side by side; of None, a column or a row to be put
-    into a widget.  A layout gets them after those that it has."""
+    into a widget.  A layout gets them after those that it has, its own way."""
     box = body if isinstance(body, QBoxLayout) else QBoxLayout(_ACROSS if across else _DOWN, body)
     if margins is not None:
         box.setContentsMargins(*((margins,) * 4 if isinstance(margins, int) else margins))
@@ -109,11 +108,11 @@ def card_column(card: QFrame, title: QLabel, *, private: bool, spacing: int = 6)
     return fill(card, head, margins=(12, 8, 12, 10), spacing=spacing)
 
 
-def form_of(body: QWidget, across: int | None = None, down: int | None = None) -> QFormLayout:
+def form_of(body: QWidget, beside: int | None = None, between: int | None = None) -> QFormLayout:
     """A form whose fields grow; the spaces are between label and field, and between rows."""
     form = QFormLayout(body)
     form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-    for space, put in ((across, form.setHorizontalSpacing), (down, form.setVerticalSpacing)):
+    for space, put in ((beside, form.setHorizontalSpacing), (between, form.setVerticalSpacing)):
         if space is not None:
             put(space)
     return form

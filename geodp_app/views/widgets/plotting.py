@@ -90,22 +90,22 @@ def added(plot: pg.PlotItem, height: float, item: Item) -> Item:
 
 
 class Layer:
-    """Items in one plot; in the release view those are hidden that are private."""
+    """Items in one plot, some of which the release view hides."""
 
     _palette = load_palette("light")
 
     def __init__(self, plot: pg.PlotItem) -> None:
         self._plot = plot
-        self._private: list[QGraphicsItem] = []
+        self._hidden: list[QGraphicsItem] = []
 
-    def _add(self, height: float, item: Item, *, public: bool = False) -> Item:
-        if not public:
-            self._private.append(item)
+    def _add(self, height: float, item: Item, *, stays: bool = False) -> Item:
+        if not stays:
+            self._hidden.append(item)
         return added(self._plot, height, item)
 
     def set_visible(self, visible: bool) -> None:
-        """Show or hide what is private."""
-        for item in self._private:
+        """Show or hide what the release view hides."""
+        for item in self._hidden:
             item.setVisible(visible)
 
 

@@ -1,5 +1,6 @@
 """Does work beside the window: in threads, where the newest request of a kind wins and older ones
-are dropped, and in processes; and frees cycles of objects, which no thread but the window's may do.
+are dropped, in processes, and by timers; and frees cycles of objects, which no thread but the
+window's may do.
 
 A thread must not emit a signal of an object that the window's thread may be deleting: Qt would read
 what is freed.  So threads tell a post office that nobody deletes before the process ends, and it

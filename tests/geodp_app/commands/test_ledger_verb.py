@@ -468,6 +468,24 @@ def test_a_session_of_persons_joins_their_ledger_and_no_other(points, tmp_path, 
     assert "1 run together: epsilon = 0.5" in text
 
 
+def test_a_ledger_of_persons_knows_their_column_as_the_data_call_it(tmp_path, capsys) -> None:
+    people = tmp_path / "p.csv"
+    people.write_text("x,y,label,Who\n" + "".join(f"{i},{i},{i % 2},p{i}\n" for i in range(60)))
+    path, out = tmp_path / "a.ledger", tmp_path / "h.geojson"
+    said(capsys, path, "--new", "--id", "Who")
+    argv = [people, "--grid", 64, "--id", "who", "--ledger", path, "--epsilon", 0.5, "-o", out]
+    assert main([str(each) for each in ("learn", *argv)]) == 0
+    table = ["--table", f"csv:{people}", "--grid", 64, "--id", "who", "--ledger", path]
+    table += ["--epsilon", 0.5, "-o", tmp_path / "t.geojson"]
+    assert main([str(each) for each in ("learn", *table)]) == 0
+    geodp.learn(geodp.read_points(people, grid=64, id="who"), "tiles", epsilon=0.5, ledger=path)
+    text = said(capsys, path, "--join", out, tmp_path / "t.geojson")
+    assert "3 runs together: epsilon = 1.5" in text
+    said(capsys, tmp_path / "b.ledger", "--new", "--id", "who")
+    argv[argv.index(path)] = tmp_path / "b.ledger"
+    assert "begin a ledger with --id 'Who'" in fails(capsys, "learn", *argv)
+
+
 def test_a_ledger_is_looked_at_while_another_program_writes(ledger, capsys) -> None:
     with contextlib.closing(sqlite3.connect(ledger.path, isolation_level=None)) as file:
         file.execute("BEGIN IMMEDIATE")

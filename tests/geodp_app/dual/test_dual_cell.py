@@ -32,7 +32,7 @@ def admitted(lattice: HalfplaneLattice, sheet: Sheet, n: int) -> list[Halfplane]
 
 
 class Exact:
-    """All dual points of the region whose halfplanes hold the same examples, in grid units."""
+    """The cells of an arrangement by the examples they hold, in grid units."""
 
     def __init__(self, arrangement: Arrangement, lattice: HalfplaneLattice) -> None:
         self.examples, unit = np.array(arrangement.examples), 1 << lattice.bits

@@ -245,6 +245,8 @@ def test_numbers_of_chosen_points_lie_beside_the_legend_and_the_colour_bar(qtbot
             ((_, plain),) = chosen.written(view.font())
             chosen.covered = covered
             moved += any(plain.boundingRect().intersects(place) for place in places)
+        if moved >= 2:
+            break
     assert moved >= 2
 
 

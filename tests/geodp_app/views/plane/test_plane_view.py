@@ -17,6 +17,7 @@ from shapely.geometry.base import BaseGeometry
 from geodp import Bounds, Examples, Frame
 from geodp_app.document.document import Document
 from geodp_app.drawing.editor import Editor
+from geodp_app.drawing.faults import Fault, faults
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.drawing.tool import Modifiers
 from geodp_app.errors import PictureError
@@ -117,6 +118,24 @@ def test_where_two_polygons_overlap_the_plane_is_filled_as_in_either(view: Plane
     image = pictured(view, editor)
     selected, both = (colour_at(view, image, at, at) for at in (25, 50))
     assert one != selected == both
+
+
+def test_faults_of_the_private_drawing_never_come_up_in_the_release_view(view: PlaneView) -> None:
+    document = Document()
+    crossing = Drawing(100, (Shape(((20, 20), (80, 80), (80, 20), (20, 80))),))
+    document.edit("draw", crossing)
+    view.set_frame(Frame(100))
+    editor = Editor(document)
+
+    def told(found: tuple[Fault, ...]) -> QImage:
+        view.show_drawing(found)
+        QApplication.processEvents()
+        return view.viewport().grab().toImage()
+
+    pictured(view, editor)
+    assert told(()) != told(faults(crossing))
+    view.set_release_view(True)
+    assert told(()) == told(faults(crossing))
 
 
 def test_every_vertex_of_a_long_outline_has_a_handle(view: PlaneView) -> None:

@@ -370,6 +370,7 @@ def test_the_dual_plane_of_discs_is_that_of_their_centres(qtbot: QtBot, discs: M
     left, bottom, right, top = other.polygon().bounds
     assert (ghost.left(), ghost.top()) == pytest.approx((left, bottom), abs=1e-6)
     assert (ghost.right(), ghost.bottom()) == pytest.approx((right, top), abs=1e-6)
+    conics.plot.pointed.emit((x, y))
     QTest.keyClick(conics.plot, Qt.Key.Key_Escape)
     assert conics.candidate is None
     assert painted(window, "pointed").isEmpty()

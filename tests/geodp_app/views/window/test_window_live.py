@@ -274,6 +274,7 @@ def test_without_live_the_past_stays_in_grey_until_a_run_is_asked_for(qtbot, win
     for step in (made, made - 1):
         action(window, "back")
         assert window.runs.place == step
+        assert window.timeline.track.value() == window.runs.course.position(step)
     assert words(window) == DRAWING_CHANGED
     key(window, Qt.Key.Key_F5)
     assert is_grey(window)

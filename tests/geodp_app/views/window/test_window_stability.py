@@ -71,6 +71,7 @@ def test_points_are_clicked_until_the_halts_are_used_up(qtbot, window, tmp_path)
     window.document.set_within(mask_of(shapely.box(0, 0, 30, 64), window.document.work.frame))
     click(window, 50, 14)
     assert "(50, 14): outside of" in window.status_line.text()
+    assert "nobody was asked" in window.status_line.text()
     window.document.set_within(None)
     assert asked(window) == 0
     # deep inside and far outside the chunks agree
