@@ -1,8 +1,8 @@
 """Tells a person at a terminal how far a run is, and before it what to know of it: that its budget
 protects hardly anybody, that it takes long; and private facts, which never go to a pipe.
 
-Under add/remove the number of examples is private.  So what is said of budgets on standard error is
-made from epsilon, delta and n where it is public, or from a release.
+Under add/remove the number of examples is private, and standard error may end in a log.  So what is
+said of budgets there is made from epsilon, delta and n where it is public, or from a release.
 
 Also that loops are being compiled: some 15 seconds, once on a machine.  Numba compiles a loop
 at its first call and keeps it; a loop that is in its cache is no news.  Which loops a run calls

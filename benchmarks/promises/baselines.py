@@ -75,7 +75,7 @@ ROWS: tuple[Row, ...] = (
     Row(
         (33,), "Zhang, Xiao, Xie 2016, PrivTree; docs/privacy.md", _CLAIM,
         "a grid of 2, up to three examples", _audited("quadtree"), 20_000, 160,
-        "With labels, and a noisy count of each leaf.",
+        "With labels, and a noisy count of each leaf. An audit cannot confirm.",
     ),
     Row(
         (33,), "geodp, noisy quadtree", _SHAPES, _RANDOM,

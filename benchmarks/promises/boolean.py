@@ -532,8 +532,8 @@ ROWS: tuple[Row, ...] = (
         ),
         2_000,
         150,
-        "Blocks on parts of the sample in place of runs with less epsilon; the first that "
-        "answers is taken.",
+        "Blocks on parts of the sample in place of runs with less epsilon; the first that answers "
+        "is taken, for every one that does is good at this n.",
     ),
     Row(
         (17,),
@@ -556,7 +556,7 @@ ROWS: tuple[Row, ...] = (
         lambda runs: _parities(_amplified, _AMPLIFIED, runs),
         1_000,
         80,
-        "Runs on parts of the sample, each with all of epsilon, in place of runs on all of "
-        "it with less.",
+        "Runs on parts of the sample, each with all of epsilon, in place of runs on all of it with "
+        "less; then a private choice by a part that no run has seen.",
     ),
 )  # fmt: skip

@@ -410,8 +410,9 @@ ROWS: tuple[Row, ...] = (
         (6,), "KMMS, observation 4.1, at the largest d",
         "Every halfplane has a member that labels six points, near a line or anywhere, like it.",
         "d = 131,072 and 1,048,576", _large((1 << 17, 1 << 20)), 60, 8,
-        "64-bit side tests leave steps of 2^-b grid units, b = (60 - 3 log2 d) / 2: a shape "
-        "of k pieces may have no fit without mistakes.",
+        "64-bit side tests leave steps of 2^-b grid units, b = (60 - 3 log2 d) / 2: some "
+        "halfplanes have no member that labels like them, and a shape of k pieces may then have no "
+        "fit without mistakes.",
         known_wrong=True,
     ),
     Row(

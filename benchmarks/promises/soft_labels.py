@@ -243,7 +243,7 @@ ROWS: tuple[Row, ...] = (
         "or 1.",
         planned(_SHARES, f"shares of columns, alpha = {_ALPHA:g}"), _of_shares, 100, 5,
         "The source has a chunk of n/K examples; here sizes are by coins, and n is so large "
-        "that each chunk has n0.",
+        "that each chunk has n0, of which the learner takes the first n0.",
     ),
     Row(
         (29,), "BTT, definitions 5.11 and 5.12",

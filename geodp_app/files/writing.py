@@ -67,7 +67,8 @@ _written: list[str] = []
 #: What files of geodp hold, and none that somebody else may have made: the first line of simulated
 #: examples, the member of JSON with a release or a version, what pictures say they were drawn by.
 #: A layer has its statement of privacy in a field of that name.  Rows of people with more columns,
-#: as `predict` writes them, have none of it.
+#: as `predict` writes them, have none of it; rows made of simulated examples, or of a shape that
+#: was learned, keep these marks, and go.
 _MARKS = re.compile(
     rb'\A# geodp \{[^\n]*"simulated": true|"geodp": (\{.*?"release": \{|"\d)|'
     rb"Software\0geodp|Drawn by geodp|\APK.*geodp_qgis/",

@@ -1,4 +1,7 @@
-"""Says what settings promise and what to expect of them: in sentences, and on the theorem page."""
+"""Says what settings promise and what to expect of them: in sentences, and on the theorem page.
+
+For the curator: the number of examples is the sample's, which under add/remove is private.
+"""
 
 from __future__ import annotations
 

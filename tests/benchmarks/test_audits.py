@@ -43,7 +43,7 @@ def test_a_broken_twin_that_takes_longer_is_caught(twin: Twin) -> None:
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_a_mechanism_as_it_stands_is_not_flagged(name: str) -> None:
     case = MECHANISMS[name]
-    assert not audit_pairs(case.factory(2), case.pairs, case.events, 160).refuted
+    assert not audit_pairs(case.factory(2), case.pairs, case.events, 400).refuted
 
 
 @pytest.mark.parametrize("name", PARTS)

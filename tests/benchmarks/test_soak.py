@@ -30,7 +30,10 @@ def ran(name: str, *argv: object) -> str:
 
 @pytest.mark.parametrize("operations", [12, pytest.param(60, marks=pytest.mark.slow)])
 def test_operations_leave_no_handles(operations: int) -> None:
-    """In a process of its own: what it counts is not mixed with what other tests leave behind."""
+    """In a process of its own: what it counts is not mixed with what other tests leave behind.
+
+    Twelve operations show what leaves two objects of Qt, or half a handle, at each; sixty less.
+    """
     argv = ["--operations", operations, "--most-mib", 100, "--seed", 2, "--patience", HANGS]
     ran("soak.py", *argv)
 

@@ -303,9 +303,9 @@ def test_a_run_asks_about_its_own_steps(learner: str) -> None:
     for record in log.records:
         piece = halfplanes_of(record.release.piece)
         before = shade_question(log, record.step)
-        # one that may matter, if there is any: others lie beyond the triangle's other edges
+        # two that may matter, if there are any: others lie beyond the triangle's other edges
         beside = [h.contains(before.points) for h in piece[1:]]
-        order = np.argsort(~np.all([*beside, before.labels >= 0], axis=0), kind="stable")[:1]
+        order = np.argsort(~np.all([*beside, before.labels >= 0], axis=0), kind="stable")[:2]
         for point, label in zip(
             before.points[order].tolist(), before.labels[order].tolist(), strict=True
         ):

@@ -427,9 +427,11 @@ def test_a_person_more_is_one_example_more(tmp_path_factory, data):
 def test_each_person_counts_as_often_as_is_asked_for(tmp_path, rows):
     """Lemma T2: by own rows alone, different ones first, and these in turn."""
     rng = np.random.default_rng(rows)
-    columns = {name: rng.integers(0, 3, 24).tolist() for name in ("x", "y")}
-    columns |= {"label": rng.integers(0, 2, 24).tolist(), "who": rng.integers(0, 8, 24).tolist()}
+    columns = {name: rng.integers(0, 3, 40).tolist() for name in ("x", "y")}
+    columns |= {"label": rng.integers(0, 2, 40).tolist(), "who": rng.integers(0, 8, 40).tolist()}
     persons = set(columns["who"])
+    different = Counter(row[3] for row in set(zip(*columns.values(), strict=True)))
+    assert min(different.values()) < rows < max(different.values())
 
     def of(some):
         kept = [i for i, who in enumerate(columns["who"]) if who in some]
