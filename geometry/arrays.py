@@ -1,4 +1,5 @@
-"""Names of arrays of whole numbers, of doubles and of truth values, for annotations."""
+"""Names of arrays for annotations: of whole numbers (int64), of doubles (float64) and of truth
+values (bool)."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def feature_collection(
 
 
 def _bbox(shape: BaseGeometry, place: GridMap | None) -> list[float]:
-    box = lonlat_box(shape) if _on_globe(place) else shape.bounds
+    box = lonlat_box(shape) if _may_wrap(place) else shape.bounds
     return [float(v) + 0.0 for v in box]  # -0.0 becomes 0.0
 
 
@@ -130,7 +130,7 @@ def placed_shape(
         # rounding has crossed lines that all but touch: snap them first
         placed = shapely.transform(shapely.set_precision(shape, _step(d, grid_map)), place)
     shape = orient_valid(placed)
-    if degrees and _on_globe(grid_map):
+    if degrees and _may_wrap(grid_map):
         try:
             shape = in_degrees(
                 shape, grid_map.bounds.crs, tolerance_of(grid_map), grid_map.bounds.middle
@@ -141,14 +141,15 @@ def placed_shape(
         # would drop parts of what rounding has made invalid
         shape = shapely.segmentize(orient_valid(shape), _LONGEST_EDGE)
     shape = orient_valid(MultiPolygon(_resolved(orient_valid(shape))))
-    if degrees and _on_globe(grid_map):
+    if degrees and _may_wrap(grid_map):
         for ring in ring_corners(shape):
             check_lonlat(ring)
     return shape
 
 
-def _on_globe(grid_map: GridMap | None) -> TypeGuard[GridMap]:
-    """Whether degrees are places on a globe: in a small box they are plain numbers."""
+def _may_wrap(grid_map: GridMap | None) -> TypeGuard[GridMap]:
+    """Whether a shape in the box may cross the antimeridian, or lie in another system than degrees:
+    in a small box of degrees they are plain numbers."""
     if grid_map is None:
         return False
     box = grid_map.bounds

@@ -13,12 +13,10 @@ from __future__ import annotations
 import importlib
 import math
 import types
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import wraps
 from numbers import Number, Real
-from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 #: How pieces make the hypothesis: their union or their intersection.
 Role = Literal["disjunction", "conjunction"]
@@ -282,12 +280,6 @@ def real(name: str, value: Any) -> float:
     raise ValueError(f"{name} must be a finite number, got {shown(value)}")
 
 
-def log_over(number: float, share: float) -> float:
-    """ln(number / share) of positive numbers, also where the quotient is beyond all floats."""
-    quotient = number / share
-    return math.log(quotient) if quotient < math.inf else math.log(number) - math.log(share)
-
-
 def shown(value: object) -> str:
     """A value in one line, not too long."""
     text = " ".join(repr(value).split())
@@ -359,31 +351,6 @@ def _listed(plain: set[Any], choices: list[Any]) -> str:
     if type(None) in plain:
         words.append("None")
     return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-
-
-_Computed = TypeVar("_Computed", bound=Callable[..., Any])
-
-
-def within_floats(compute: _Computed) -> _Computed:
-    """Decorator of what is computed of numbers that people give: beyond all floats is an error.
-
-    Raises
-    ------
-    ValueError
-        Where a float overflows or a divisor vanishes: a number is larger or smaller than anybody's.
-    """
-
-    @wraps(compute)
-    def computed(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return compute(*args, **kwargs)
-        except (OverflowError, ZeroDivisionError):
-            raise ValueError(
-                "one of these numbers is so large, or so near to 0 or 1, that the answer is beyond "
-                "what can be computed: take less extreme ones"
-            ) from None
-
-    return cast(_Computed, computed)
 
 
 def check_count(name: str, value: int) -> int:

@@ -347,7 +347,8 @@ ROWS: tuple[Row, ...] = (
         "Random tetrahedra are met within 0.5 % by simplices of the class.",
         f"d = {_FIT_D}, 8 levels", _simplices_fit, 6, 1,
         "The limit of unions of simplices: faces have the 26 directions with entries -1, 0 and 1, "
-        "as sets of four finer ones are too many to be listed. One simplex is learned as a polytope of four faces.",
+        "as sets of four finer ones are too many to be listed. One simplex is learned as a "
+        "polytope of four faces.",
         known_wrong=True,
     ),
     Row(

@@ -88,7 +88,7 @@ def plan_options(parser: Parser) -> None:
 
 def plan(options: argparse.Namespace) -> None:
     """Work out what is proved and what such runs reached, and print it."""
-    from learners.declaration import within_floats
+    from learners.theory.rule_of_thumb import within_floats
 
     with refusals():
         document, words = within_floats(_plan)(options)

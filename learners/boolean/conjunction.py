@@ -71,7 +71,7 @@ from learners.boolean.formulas import (
 from learners.core.records import Diagnostics
 from learners.core.selection import Role, set_cover_score
 from learners.cover.set_cover import AccountChoice, Budget, by_account, plan_budget, step_count
-from learners.declaration import check_count, check_open_unit, log_over
+from learners.declaration import check_count, check_open_unit
 from learners.privacy.accounting import (
     Charge,
     Neighbours,
@@ -81,7 +81,7 @@ from learners.privacy.accounting import (
     noise_scale,
 )
 from learners.privacy.composition import run_rate
-from learners.privacy.exponential_mechanism import exponential_index
+from learners.privacy.exponential_mechanism import exponential_index, log_over
 from learners.privacy.noise import discrete_laplace, discrete_laplace_array
 from learners.privacy.randomness import RandomSource, open_source
 

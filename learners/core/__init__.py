@@ -8,7 +8,7 @@ releases          what may be published of a run
 learned_shape     a release on its map: predicts, draws and writes itself
 codec             writes and reads releases as JSON
 codec_parts       their steps, pieces and values
-selection         a draw from the exponential mechanism over pieces, its score, several at a time
+selection         a draw from the exponential mechanism, and its score; tasks side by side
 support           where there were enough examples
 accuracy          how right a shape is, by a check; bounds from independent draws
 """

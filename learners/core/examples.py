@@ -311,7 +311,7 @@ def check_examples(
 
 
 def _array(values: ArrayLike) -> NDArray[Any]:
-    """The same as an array; one of NumPy's own has no mask to look for."""
+    """The same as an array: what NumPy itself made is one, and nothing of it is masked."""
     return values if type(values) is np.ndarray else unmasked(values)
 
 

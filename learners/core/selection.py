@@ -253,7 +253,7 @@ def check_max_boxes(max_boxes: int) -> None:
         raise ValueError(f"max_boxes must lie in 1..{1 << 22}, got {max_boxes}")
 
 
-# several at a time
+# tasks side by side, in threads
 
 _Task = TypeVar("_Task")
 _Outcome = TypeVar("_Outcome")

@@ -47,7 +47,7 @@ from learners.core.selection import (
     mistakes_score,
     set_cover_score,
 )
-from learners.declaration import check_count, check_open_unit, log_over
+from learners.declaration import check_count, check_open_unit
 from learners.privacy.accounting import (
     MOST_RATE,
     AccountName,
@@ -61,6 +61,7 @@ from learners.privacy.accounting import (
     noise_scale,
 )
 from learners.privacy.composition import advanced_rate, run_rate, selection_account
+from learners.privacy.exponential_mechanism import log_over
 from learners.privacy.noise import discrete_laplace
 from learners.privacy.randomness import RandomSource
 

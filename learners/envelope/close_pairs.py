@@ -207,9 +207,11 @@ class _Cells:
 
 
 def as_many_of_both(parts: Sequence[Ints], first: Ints, group: Ints) -> list[Ints]:
-    """Of two amounts (m,) as much of either as there is of both in a group, the first entries'.
+    """Of each of two amounts, neither negative, as much as there is of both in a group, taken from
+    the group's first entries: int64 of shape (m,) each, in the order of `parts`.
 
-    Groups lie in a row: `first` entry of each, and the `group` of each entry.
+    The entries of a group follow one another: `first`, shape (g,), is where each begins, `group`,
+    shape (m,), the number of each entry's.
     """
     both = np.minimum(*(np.add.reduceat(part, first) for part in parts))
     before = [part.cumsum() - part for part in parts]

@@ -13,8 +13,8 @@ thin pieces, whose edges cross everywhere, must be as narrow as the gaps between
 Counts and bounds are integers; the weight of a cell or of a pair is an exp of a product times an
 area (five roundings at most), summed up a binary tree.  The bounds and their proof:
 docs/privacy.md, lemma E3; why a trial accepts a piece in proportion to its weight: lemma E1.
-Everything here is compiled, what is cached by a second process
-(:mod:`learners.envelope.compiled_beside`); a *box* is a row of
+Everything here is compiled; from an empty cache a second process compiles `factorise`,
+`factor_trial` and `split_factors` (:mod:`learners.envelope.compiled_beside`).  A *box* is a row of
 :class:`learners.envelope.partition.Partition`.
 """
 

@@ -112,7 +112,7 @@ def _linked(net: GridCounts, steps: int) -> tuple[Ints, ...]:
     order = np.argsort(pile, kind="stable")
     pile, amounts = pile[order], np.where(net.labels, net.amounts, -net.amounts)[order]
     begins = np.searchsorted(pile, np.arange(many + 1))
-    # the sum of a pile is 0
+    # what is taken out of a pile sums to 0
     gained, lost = as_many_of_both((amounts.clip(0), (-amounts).clip(0)), begins[:-1], pile)
     return net.points[order], amounts, gained - lost, begins
 

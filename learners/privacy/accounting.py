@@ -1,4 +1,5 @@
-"""Works out what each step of a run may spend of epsilon and delta, and states what the run cost.
+"""Works out what each step of a run may spend of epsilon and delta, and states what the run cost;
+warns of budgets that protect hardly anybody.
 
 Neighbours add or remove one labelled example.  Given the same noisy count, one example moves the
 score of every piece by at most 1 and all in the same direction, so a selection with weight

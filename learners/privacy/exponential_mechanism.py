@@ -45,7 +45,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.arrays import Floats, Ints
-from learners.declaration import log_over
 from learners.privacy.randomness import RandomSource, below
 
 #: Bits of the uniform number that are revealed at first; doubled whenever they do not decide.
@@ -334,3 +333,9 @@ def exp_bounds(y: Fraction, precision: int) -> tuple[int, int]:
     unit = Decimal(1 << precision)
     low, high = downwards.multiply(least, unit), upwards.multiply(most, unit)
     return math.floor(low), min(math.ceil(high), 1 << precision)
+
+
+def log_over(number: float, share: float) -> float:
+    """ln(number / share) of positive numbers, also where the quotient is beyond all floats."""
+    quotient = number / share
+    return math.log(quotient) if quotient < math.inf else math.log(number) - math.log(share)

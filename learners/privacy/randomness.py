@@ -107,12 +107,12 @@ _FIRST_CHUNKS, _MOST_CHUNKS = 1 << 13, 1 << 19
 def filled(
     source: RandomSource, chunks: NDArray[np.uint16], at: int, reserve: int
 ) -> tuple[NDArray[np.uint16], int]:
-    """A buffer of uniform 16-bit chunks, `reserve` at least, and the position in it: the old one if
-    it has so many."""
+    """A buffer of uniform 16-bit chunks, shape (count,), and the position in it, from which there
+    are `reserve` at least: the old one if it has so many."""
     if at + reserve <= len(chunks):
         return chunks, at
     # what is left of the old buffer is thrown away unread
-    count = min(max(_FIRST_CHUNKS, 2 * len(chunks)), _MOST_CHUNKS)
+    count = max(reserve, min(max(_FIRST_CHUNKS, 2 * len(chunks)), _MOST_CHUNKS))
     return np.frombuffer(source.bytes(2 * count), dtype="<u2"), 0
 
 

@@ -4,8 +4,6 @@ Everything here looks at votes, predictions and truth, and is not private: use i
 public data to choose K, T and a base learner.
 
 agreement           share of the models that vote for the winner of a query.
-stable histogram    the histogram of a query's predictions, in bins of a width, whose fullest bin
-                    is at some distance to instability; plain or shifted (section 5.2).
 nearness to truth   share of models within alpha of the truth, on average over queries and at the
                     worst one: for simulated data.  Not a notion of the source.
 consistent          definition 5.9: the expected prediction, over samples, is the same whatever the
@@ -23,7 +21,8 @@ Lemma (*derived*, by Efron and Stein's inequality): Var A(S)(x) <= n gamma^2 / 2
 prediction is further than nu/4 from the mean with probability at most q = 8 n gamma^2 / nu^2
 (Chebyshev), and with K independent chunks more than q K + sqrt(K ln(1/beta) / 2) of them are with
 probability at most beta (Hoeffding).  All others lie in an interval of length nu/2, hence in one
-plain or one shifted bin of width nu: a stable histogram, whose bin is right to within nu.
+plain or one shifted bin of width nu: the histogram of the predictions is stable, its fullest bin
+far from another one, and that bin is right to within nu.
 
 An answer is then within 3/4 nu of the mean: if fewer than K/3 are outliers, the fullest bin holds
 more than these, so it meets that interval, and its middle is within nu/2 + nu/4.

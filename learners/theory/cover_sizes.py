@@ -51,10 +51,9 @@ from learners.boolean.conjunction import cover_budget, strawman_budget
 from learners.boolean.consistent_conjunction import check_sizes, log_formulas
 from learners.core.selection import softened_shortfall
 from learners.cover.set_cover import AccountChoice, Budget, by_account, plan_budget, theorem_steps
-from learners.declaration import log_over
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
 from learners.privacy.accounting import AccountName, Neighbours
-from learners.privacy.exponential_mechanism import utility_loss
+from learners.privacy.exponential_mechanism import log_over, utility_loss
 
 
 @dataclass(frozen=True, slots=True)

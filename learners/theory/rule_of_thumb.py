@@ -16,15 +16,38 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
-from learners.declaration import within_floats
 from learners.privacy.accounting import LEAST_DELTA, Neighbours, check_budget, inner_budget
 
 _Row = TypeVar("_Row")
+_Computed = TypeVar("_Computed", bound=Callable[..., Any])
+
+
+def within_floats(compute: _Computed) -> _Computed:
+    """Decorator of what is computed of numbers that people give: beyond all floats is an error.
+
+    Raises
+    ------
+    ValueError
+        Where a float overflows or a divisor vanishes: a number is larger or smaller than anybody's.
+    """
+
+    @wraps(compute)
+    def computed(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return compute(*args, **kwargs)
+        except (OverflowError, ZeroDivisionError):
+            raise ValueError(
+                "one of these numbers is so large, or so near to 0 or 1, that the answer is beyond "
+                "what can be computed: take less extreme ones"
+            ) from None
+
+    return cast(_Computed, computed)
 
 
 @dataclass(frozen=True, slots=True)

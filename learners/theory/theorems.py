@@ -25,7 +25,7 @@ from typing import Any
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import ConicLattice
 from learners.boolean import consistent_conjunction
-from learners.declaration import check_open_unit, within_floats
+from learners.declaration import check_open_unit
 from learners.finite import experts, sample_sizes
 from learners.finite.amplification import plan_amplification
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
@@ -35,6 +35,7 @@ from learners.stability.query_sizes import QuerySizes
 from learners.theory import cover_sizes
 from learners.theory.cover_sizes import CoverPlan
 from learners.theory.pac import generalization_gap
+from learners.theory.rule_of_thumb import within_floats
 
 #: What a theorem may ask for besides alpha and beta, and what it is.
 PARAMETERS: dict[str, str] = {

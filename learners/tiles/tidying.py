@@ -229,7 +229,7 @@ def nat_squares(counts: Sequence[int], areas: Floats, unit: float, scale: Fracti
 def _lines(steps: Sequence[TileStep], zones: NDArray[Any], d: int) -> Iterator[BaseGeometry]:
     """Borders, and edges drawn out through their own tile and the next ones."""
     near = max(_NEAR, _NEAR_GRAINS / units(d))
-    # no mitres: at all but straight corners GEOS would divide by zero
+    # no mitres: at corners that are almost straight GEOS would divide by zero
     beside = shapely.buffer(zones, near, join_style="bevel")
     grown = shapely.intersection(beside, shapely.box(0, 0, d, d))
     shrunk = shapely.buffer(zones, -near, join_style="bevel")

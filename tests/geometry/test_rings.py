@@ -94,7 +94,7 @@ def test_many_edges_have_the_same_answers(turned: bool) -> None:
 
 
 def star(n: int, d: int, every: int = 2) -> np.ndarray:
-    """Wedges that share a corner, every second of those that share their sides, too."""
+    """n wedges round a corner: every second, which share that alone, or all, which share sides."""
     angle = np.linspace(0, 2 * np.pi, every * n, endpoint=False)
     ends = np.rint(d / 2 * (1 + 0.9 * np.stack([np.cos(angle), np.sin(angle)], axis=1)))
     corners = [np.full_like(ends, d / 2), ends, np.roll(ends, -1, axis=0)]

@@ -438,7 +438,7 @@ def test_none_is_left_out_where_the_tiles_are_told(sample, monkeypatch):
 
 
 @pytest.mark.filterwarnings("error")
-def test_zones_with_all_but_straight_corners_are_widened_in_silence() -> None:
+def test_zones_with_almost_straight_corners_are_widened_in_silence() -> None:
     points = np.random.default_rng(2).integers(0, 1025, (30_000, 2))
     labels = np.abs(points - 512).sum(axis=1) < 350
     fitted = PolygonUnionLearner(epsilon=1.0, grid=1024, k=6, finish="sharpen", seed=0)

@@ -4,24 +4,21 @@ from typing import Any
 
 import pytest
 
-from learners.cover import cover_run
+from learners.cover.arrangement_selection import ArrangementSelection
+from learners.envelope.envelope_selection import EnvelopeSelection
 
 
 def watched_selections(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, float]]:
     """The score and the rate of every selection from now on, in turn; the list grows."""
     asked: list[tuple[Any, float]] = []
 
-    class Watched:
-        def __init__(self, inner: Any) -> None:
-            self.inner = inner
-
-        def select(self, counts: Any, score: Any, rate: float, *others: Any) -> Any:
+    def watched(select: Any) -> Any:
+        def asking(own: Any, counts: Any, score: Any, rate: float, *others: Any) -> Any:
             asked.append((score, rate))
-            return self.inner.select(counts, score, rate, *others)
+            return select(own, counts, score, rate, *others)
 
-    for name in ("EnvelopeSelection", "ArrangementSelection"):
-        made = getattr(cover_run, name)
-        monkeypatch.setattr(
-            cover_run, name, lambda *arguments, made=made: Watched(made(*arguments))
-        )
+        return asking
+
+    for sampler in (EnvelopeSelection, ArrangementSelection):
+        monkeypatch.setattr(sampler, "select", watched(sampler.select))
     return asked

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import HANGS
 
 from geodp_app.files import writing as files
 from geodp_app.files.writing import atomic_write
@@ -147,7 +148,7 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
     reader.start()
     atomic_write(pipe, "through")
-    reader.join()
+    reader.join(HANGS)
     assert got == [b"through"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
