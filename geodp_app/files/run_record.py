@@ -42,7 +42,7 @@ from learners.stability.stable_queries import QueryRelease
 Lattice = HalfplaneLattice | ConicLattice
 
 #: Of the first line.
-_VERSION = 6
+_VERSION = 7
 
 _WARNING = "Private: true counts and errors of a run. Do not publish."
 #: JSON has no names for these.

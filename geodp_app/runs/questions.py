@@ -107,8 +107,8 @@ def _rate(log: RunLog, score: Score, step: int) -> float:
     checked = bool(log.settings.parameters().get("check"))
     # the first half of the tiles, one colour of a chessboard, knows nothing of its neighbours
     alone = (len(log.tiling) + 1) // 2 if log.settings.by_tiles else step
-    eta = None if other_odds or checked or step > alone else log.eta(step)
-    return 0.0 if eta is None else eta / score.k
+    unknown = other_odds or checked or step > alone
+    return 0.0 if unknown else log.record(step).diagnostics.rate / score.k
 
 
 def _cover_score(

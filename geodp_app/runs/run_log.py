@@ -26,11 +26,9 @@ from geometry.tiling import EdgeZone, Tile, joined_shape, tiles_shape
 from learners.core.records import Piece, StepRecord, StepRelease, TileStep, halfplanes_of
 from learners.core.releases import Release, for_persons
 from learners.core.selection import PIECE_SIZE, HeavyBox, Role
-from learners.cover.set_cover import rate_before_sharpening
 from learners.privacy.accounting import PrivacySpent
 from learners.privacy.composition import spent_after
 from learners.stability.sample_and_aggregate import VoteView
-from learners.tiles.tile_choice import piece_rate
 
 
 class RunLog:
@@ -383,7 +381,7 @@ class RunLog:
             positives_covered=None if self.role == "conjunction" else self.positives - missed,
             positives=self.positives,
             threshold=record.release.threshold,
-            eta=self.eta(step),
+            eta=known.rate or None,
             epsilon_so_far=None if spent is None else spent[0],
             account=None if spent is None else spent[1],
         )
@@ -413,31 +411,6 @@ class RunLog:
             right, wrong = self.gain(step)
             self._gains.append(max(0, right - wrong))
         return tuple(self._gains)
-
-    def eta(self, step: int) -> float | None:
-        """Nats per example in the selection of a step; None where nothing is drawn privately."""
-        privacy = self.privacy
-        if privacy is None:
-            return None
-        zones = self._sharpens(step)
-        charge = privacy.charge("sharpening" if zones else "selections")
-        if charge is None:
-            return None
-        noisy, first = (self.records[i - 1].release.threshold for i in (step, 1))
-        if self.settings.sharpened and noisy is not None and first is not None:
-            return rate_before_sharpening(charge.each, noisy, first)
-        counted = privacy.charge("noisy number of examples") is not None
-        if counted and self.settings["tiles"] is None:
-            if self.release is not None:
-                public = dict(self.release.parameters)
-                wrong = float(public.get("wrong_labels", 0.0))
-                return piece_rate(public["noisy_count"], charge.each, self.grid, wrong)
-            # until they are released the noisy numbers are not known here: the true one of examples
-            # is near, and where few labels are wrong they lower no rate
-            part = 1 - (self.settings.parameters().get("check") or 0)
-            n = round(len(self._examples.labels) * part)
-            return piece_rate(n, charge.each, self.grid)
-        return charge.each
 
     def record(self, step: int) -> StepRecord:
         """A step that has been made."""

@@ -215,15 +215,17 @@ def _likelier(log: RunLog, *, sharpening: bool = False) -> str:
     charge = None if privacy is None else privacy.charge(act)
     if charge is None:
         return " The best one is taken." if not log.settings.declared.private else ""
-    rate = charge.each
+    rate, about = charge.each, ""
     if log.settings.sharpened and not sharpening:
+        # the step's own rate goes by a noisy count that is drawn with it
+        about = "about "
         known = log.records[-1].diagnostics if log.records else None
         left = log.positives if known is None else known.positives_alive - known.positives_taken
         rate = rate_before_sharpening(rate, left, log.positives)
     times = f"e^{amount(rate, 2)}"
     if rate < math.log(1_000):
         times += f" ≈ {amount(math.exp(rate), 3)}"
-    return f" One example better is {times} times as likely."
+    return f" One example better is {about}{times} times as likely."
 
 
 def summary(log: RunLog, *, clipped: bool = False) -> str:

@@ -9,7 +9,7 @@ steps is kept in one place, :class:`Mistakes`.  What a finished run publishes:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -206,11 +206,14 @@ class StepDiagnostics(Diagnostics):
         Work of the sampler.
     log_mass : float
         Natural log of the sampler's envelope, relative to the base measure.
+    rate : float
+        Nats per example of the exponential mechanism that drew the piece; 0 where none did.
     """
 
     trials: int
     boxes: int
     log_mass: float
+    rate: float = field(default=0.0, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,8 @@ def cover_run(
             selection = ahead = RefinedSelection(selection)
             noisy = expected_count(counts, parameters.role, budget) if budget.scale else None
             first = noisy if sharpened else None
-            ahead.expect(counts, *step_law(counts, parameters.role, k, budget, noisy, first))
+            score, rate = step_law(counts, parameters.role, k, budget, noisy, first)
+            ahead.expect(counts, score, rate / score.k)
         records = private_steps(
             counts,
             role=parameters.role,

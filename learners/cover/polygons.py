@@ -307,12 +307,13 @@ def fitted_edges(
 ) -> Iterator[StepRecord]:
     """Learn all tiles, then one record for each edge of the polygon fitted to them."""
     started = time.perf_counter()
-    trials, boxes, tiles = 0, 0, []
+    trials, boxes, rate, tiles = 0, 0, 0.0, []
     for record in by_tiles.records:
         assert isinstance(record.release, TileStep)
         tiles.append(record.release)
         trials += record.diagnostics.trials
         boxes += record.diagnostics.boxes
+        rate = record.diagnostics.rate
     assert isinstance(by_tiles.lattice, HalfplaneLattice)
     tiled = TilesRelease("", by_tiles.lattice, (), None, tuple(tiles))
     edges = fit_convex(lattice, tiled.predict)
@@ -321,6 +322,6 @@ def fitted_edges(
         # the tiles' work is the first edge's; each edge has the score of what is left
         progress = SelectionProgress(trials, boxes, float("nan"))
         score = mistakes_score(counts.where(cover.alive).positives)
-        diagnostics = cover.take(Selected((edge,), progress), score, started)
+        diagnostics = cover.take(Selected((edge,), progress), score, started, rate)
         yield StepRecord(number, len(edges), StepRelease((edge,), None), diagnostics)
         started, trials, boxes = time.perf_counter(), 0, 0

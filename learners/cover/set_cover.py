@@ -283,9 +283,9 @@ def private_steps(
     score, rate = step_law(alive, role, k, budget, noisy, first)
     while step < steps:
         step += 1
-        selected = selection.select(alive, score, rate, source, watch)
+        selected = selection.select(alive, score, rate / score.k, source, watch)
         released = StepRelease(selected.piece, noisy)
-        diagnostics = cover.take(selected, score, started)
+        diagnostics = cover.take(selected, score, started, rate)
         started = time.perf_counter()
         if step < steps:
             alive, noisy = look()
@@ -294,7 +294,7 @@ def private_steps(
             ends = noisy is not None and ends_before(k, budget, noisy)
             steps = step if ends else steps
             if expect is not None and not ends:
-                expect(alive, score, rate)
+                expect(alive, score, rate / score.k)
         yield StepRecord(step, steps, released, diagnostics)
 
 
@@ -306,7 +306,7 @@ def expected_count(alive: GridCounts, role: Role, budget: Budget) -> int:
 def step_law(
     alive: GridCounts, role: Role, k: Pieces, budget: Budget, noisy: int | None, first: int | None
 ) -> tuple[Score, float]:
-    """The score of a step by its noisy count, and nats per unit of it.
+    """The score of a step by its noisy count, and nats per example.
 
     Without a count it is that of one piece alone.  `first` is the first step's count, in a cover
     that will be sharpened.
@@ -318,7 +318,7 @@ def step_law(
     rate = budget.eta
     if noisy is not None and first is not None:
         rate = rate_before_sharpening(rate, noisy, first)
-    return score, rate / score.k
+    return score, rate
 
 
 class Cover:
@@ -337,8 +337,11 @@ class Cover:
         self._mistakes = Mistakes(counts, not self._union)
         self.alive: Flags = np.ones(len(counts), dtype=np.bool_)
 
-    def take(self, selected: Selected, score: Score, started: float) -> StepDiagnostics:
-        """Remove what the piece decides, and say what it did."""
+    def take(
+        self, selected: Selected, score: Score, started: float, rate: float = 0.0
+    ) -> StepDiagnostics:
+        """Remove what the piece decides, and say what it did; it was drawn at so many nats per
+        example."""
         held = inside_piece(selected.piece, self._counts.points)
         # examples of each label: dead, alive outside, alive inside
         outside, inside = self._counts.by_group(self.alive * (1 + held), 3).T[1:].tolist()
@@ -350,6 +353,7 @@ class Cover:
             tuple(inside if self._union else outside),
             score=score.value(inside[1], inside[0]) / score.k,
             seconds=time.perf_counter() - started,
+            rate=rate,
             **selected.progress.work(),
         )
 

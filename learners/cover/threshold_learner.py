@@ -169,7 +169,7 @@ class ThresholdLearner(Estimator):
                 piece = threshold_piece(lattice, direction, t)
                 drawn = Selected(piece, SelectionProgress(1, members, float("nan")))
                 score = mistakes_score(counts.positives)
-                diagnostics = Cover(counts, self.role).take(drawn, score, started)
+                diagnostics = Cover(counts, self.role).take(drawn, score, started, float(rate))
                 yield StepRecord(1, 1, StepRelease(piece, None), diagnostics)
 
             return Stream(record(), lattice, (("direction", self.direction),))

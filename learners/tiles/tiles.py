@@ -419,6 +419,7 @@ def tile_steps(
                 (inside.negatives, inside.positives),
                 score=float(inside.positives - positives - inside.negatives),
                 seconds=seconds,
+                rate=eta,
                 **selected.progress.work(),
             )
             yield StepRecord(number, first - 1 + len(tiles), step, diagnostics)

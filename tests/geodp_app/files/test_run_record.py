@@ -110,7 +110,7 @@ def test_pieces_of_another_lattice_are_not_written():
             wrong.to_lines()
 
 
-@pytest.mark.parametrize("version", [5, 7, None])
+@pytest.mark.parametrize("version", [6, 8, None])
 def test_a_run_of_another_version_is_refused_in_one_line(version: int | None):
     lines = stored().to_lines()
     lines[0] = json.dumps({**json.loads(lines[0]), "version": version})
