@@ -12,8 +12,8 @@ import numpy as np
 import benchmarks.audits.parts
 import learners.core.accuracy
 import learners.core.support
-import learners.cover.cover_run
 import learners.cover.set_cover
+import learners.cover.sharpening
 import learners.privacy.accounting
 import learners.tiles.tile_choice
 import learners.tiles.tiles
@@ -106,7 +106,7 @@ def _looks_next_door() -> Breaks:
 def _all_in_the_box() -> Breaks:
     """Zones that overlap: each has all examples in its box."""
     return mock.patch.object(
-        learners.cover.cover_run,
+        learners.cover.sharpening,
         "zone_groups",
         lambda zones, points: [np.flatnonzero(zone.in_box(points)) for zone in zones],
     )
@@ -114,7 +114,7 @@ def _all_in_the_box() -> Breaks:
 
 def _again(times: int) -> Breaks:
     """The zone of the middle is drawn so many times, with the whole rate each time."""
-    plain = learners.cover.cover_run.tile_steps
+    plain = learners.cover.sharpening.tile_steps
 
     def tile_steps(counts: GridCounts, *, tiles: Any, groups: Any, **more: Any) -> Any:
         (own,) = (i for i, zone in enumerate(tiles) if zone.holds(MIDDLE)[0])
@@ -124,7 +124,7 @@ def _again(times: int) -> Breaks:
         )
         return plain(counts, tiles=tiles, groups=groups, **more)
 
-    return mock.patch.object(learners.cover.cover_run, "tile_steps", tile_steps)
+    return mock.patch.object(learners.cover.sharpening, "tile_steps", tile_steps)
 
 
 def _ends_by_the_true_count() -> Breaks:

@@ -35,7 +35,7 @@ from learners import PolygonUnionLearner
 from learners.core.accuracy import checked, divided, with_check
 from learners.core.records import StepDiagnostics, StepRecord, StepRelease, TileStep
 from learners.core.support import cells_per_side
-from learners.cover.cover_run import sharpened_steps
+from learners.cover.sharpening import sharpened_steps
 from learners.privacy.accounting import (
     Charge,
     noise_scale,

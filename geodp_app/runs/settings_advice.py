@@ -320,7 +320,7 @@ def cover_part(run: RunSettings) -> RunSettings:
     if not run.sharpened:
         return run
     # it brings compiled loops along
-    from learners.cover.cover_run import plan_sharpened
+    from learners.cover.sharpening import plan_sharpened
 
     terms = run["epsilon"], run["delta"], run.cover_steps, run["beta"], run.whole_neighbours
     spent = plan_sharpened(*terms, private=True).cover.spent

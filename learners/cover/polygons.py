@@ -83,7 +83,7 @@ class PolygonUnionLearner(Estimator):
     finish : {"sharpen", "none"}
         With `k`: what follows the triangles.  By "sharpen" they have three tenths of epsilon, and
         their edges are drawn again with the rest, each among the examples nearest to it
-        (:mod:`learners.cover.cover_run`); a single triangle has all of epsilon, and is drawn by
+        (:mod:`learners.cover.sharpening`); a single triangle has all of epsilon, and is drawn by
         its number of mistakes.  By "none" the run ends with them, as KMMS's does, and all are
         drawn by KMMS's score.
     neighbours : {"add-remove", "replace-one"}

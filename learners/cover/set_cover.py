@@ -65,7 +65,7 @@ from learners.privacy.exponential_mechanism import log_over
 from learners.privacy.noise import discrete_laplace
 from learners.privacy.randomness import RandomSource
 
-#: What follows the pieces of a union: their edges drawn again (:mod:`learners.cover.cover_run`),
+#: What follows the pieces of a union: their edges drawn again (:mod:`learners.cover.sharpening`),
 #: or nothing.
 Finish = Literal["sharpen", "none"]
 

@@ -13,8 +13,8 @@ from learners import ConjunctionLearner, PrivateConsistentConjunctionLearner, Pr
 from learners.baselines.noisy_histogram import plan_histogram
 from learners.baselines.quadtree import plan_quadtree
 from learners.boolean.conjunction import strawman_budget
-from learners.cover.cover_run import plan_sharpened
 from learners.cover.set_cover import plan_budget
+from learners.cover.sharpening import plan_sharpened
 from learners.finite.experts import plan_experts
 from learners.privacy.accounting import AccountName, Charge, ChargeName, Neighbours, PrivacySpent
 from learners.privacy.composition import selections_delta

@@ -11,8 +11,8 @@ import pytest
 from scipy.optimize import linprog
 from stability_laws import pass_law
 
-from learners.cover.cover_run import plan_sharpened
 from learners.cover.set_cover import plan_budget
+from learners.cover.sharpening import plan_sharpened
 from learners.privacy.accounting import Charge, PrivacySpent
 from learners.privacy.composition import zcdp_epsilon
 from learners.privacy.several_runs import (

@@ -26,8 +26,8 @@ from learners.core.codec_parts import step_to_dict
 from learners.core.records import StepDiagnostics, StepRecord, StepRelease, TileStep, inside_piece
 from learners.core.releases import CoverRelease, SharpenedRelease
 from learners.core.selection import Cancelled
-from learners.cover.cover_run import plan_sharpened, sharpened_steps, zone_groups, zone_side
 from learners.cover.set_cover import plan_budget, private_steps, rate_before_sharpening
+from learners.cover.sharpening import plan_sharpened, sharpened_steps, zone_groups, zone_side
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.privacy.accounting import (
     ARITHMETIC,

@@ -22,7 +22,7 @@ from learners import ConvexPolygonLearner, PolygonUnionLearner
 from learners.core.codec import release_from_dict, release_to_dict
 from learners.core.records import Piece, StepRecord, Tidied, TileStep
 from learners.core.releases import Release, TilesRelease
-from learners.cover import cover_run
+from learners.cover import sharpening
 from learners.tiles import tidying, tiles
 from learners.tiles.tidying import (
     EXPECTED,
@@ -227,7 +227,7 @@ def test_it_is_a_function_of_what_is_released(k, monkeypatch):
         area = sum(step.shape().area for step in drawn(release))
         unit = one_nat_side(release.thresholds[0], area, eta)
     assert tidied(drawn(release), unit, scale) == tidy
-    for module in (tiles, cover_run):
+    for module in (tiles, sharpening):
         monkeypatch.setattr(module, "tidied", lambda steps, unit, scale=None: None)
     untidy, others = run(k)
     plain = untidy.release_

@@ -21,8 +21,8 @@ from geodp_app.files.run_report import report
 from geometry.geojson import read_geojson
 from geometry.halfplane import HalfplaneLattice
 from learners.core.releases import CoverRelease, TilesRelease
-from learners.cover.cover_run import plan_sharpened
 from learners.cover.set_cover import plan_budget
+from learners.cover.sharpening import plan_sharpened
 from learners.privacy.composition import run_epsilon
 
 SEED = 987654321
