@@ -230,10 +230,12 @@ def _duckdb_table(source: TableSource, connection: Any, head: Head, spill: str) 
     if source.kind == "parquet":
         return connection.read_parquet(_paths(source), union_by_name=True)
     if source.kind == "csv":
-        # all stated, nothing guessed but the end of lines
+        # all stated, nothing guessed but the end of lines; an empty cell is text of no character:
+        # one that is NULL may stand beyond the last column
         form = {"delim": head.delimiter, "quote": '"', "escape": '"', "header": True}
+        form |= {"comment": "", "nullstr": "\0", "all_varchar": True, "union_by_name": True}
         paths = _paths(source) if head.lines == 1 else _without_heads(source, head, spill)
-        return connection.read_csv(paths, **form, comment="", all_varchar=True, union_by_name=True)
+        return connection.read_csv(paths, **form)
     return _named_table(source, connection)
 
 

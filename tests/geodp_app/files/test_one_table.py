@@ -281,6 +281,8 @@ REFUSED: dict[str, dict[str, tuple[str | bytes, str]]] = {
             "lon,lat,class,inside\n-95,35,1,0\n",
             "--columns label=class or --columns label=inside",
         ),
+        "an empty cell too many": ("lon,lat,label\n-95,35,1,\n", " fields"),
+        "one in the last row": ("lon,lat,label\n-95,35,1\n-95,35,0,", " fields"),
         "a space of another alphabet": ("lon,lat,label\n\u00a0-95,35,1\n", "column lon"),
         "a second latitude": (
             "lon,latitude,lat,label\n-95,35,36,1\n",
