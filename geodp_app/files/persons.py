@@ -102,7 +102,7 @@ def _name(value: Any, bits: int | None) -> tuple[str, str]:
             return "", f"{value!r} stands for several whole numbers"
         return (str(int(value)) if value.is_integer() else repr(value)), ""
     if isinstance(value, Decimal):
-        text = f"{value:f}"
+        text = f"{value or 0:f}"  # of -0 too
         return (text.rstrip("0").rstrip(".") if "." in text else text), ""
     if isinstance(value, bytes):
         return value.hex(), "" if value else "is empty"

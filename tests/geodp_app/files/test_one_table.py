@@ -514,6 +514,18 @@ def test_ids_that_blur_are_refused_and_never_merged(dtype: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
+    "zero",
+    [0, -0.0, np.float32(-0.0), Decimal("-0"), Decimal("-0.00"), Decimal("-0E+3"), "-0", "-0.0"],
+)
+def test_every_zero_of_a_frame_is_one_number_one_label_and_one_person(zero: Any) -> None:
+    columns = {"x": [zero, 5], "y": [1, 2], "label": [zero, 1], "who": [zero, "0"]}
+    frame = pandas.DataFrame(columns, dtype=object)
+    found = geodp.read_points(frame, grid=8)
+    assert cells(found.points, found.labels) == Cells({(0, 1, 0): 1, (5, 2, 1): 1})
+    assert len(geodp.read_points(frame, grid=8, id="who").labels) == 1
+
+
+@pytest.mark.parametrize(
     ("one", "other"),
     [
         (pa.array([7.0]), pa.array(["7"])),
