@@ -169,8 +169,8 @@ def open_layer(name: str, layer: str | None = None, data: bytes | None = None) -
     """Read a layer of points with GDAL.
 
     Raises InputError if pyogrio is missing, GDAL cannot read the file, or it has no such layer.
-    `name`: path.  `layer`: by default the only one that may hold points.  `data`: what is in the
-    file, where it can be read only once.
+    `name`: path.  `layer`: by default as :func:`chosen_layer` has it.  `data`: what is in the file,
+    where it can be read only once.
     """
     pyogrio = library("pyogrio", name)
     with reading(name), plain_path(name) as path:
@@ -185,8 +185,11 @@ def open_layer(name: str, layer: str | None = None, data: bytes | None = None) -
 
 
 def chosen_layer(name: str, listed: Any, wanted: str | None) -> str:
-    """The wanted layer of those that a file lists, or the only one that may hold points; raises
-    InputError if there is none, or there are several."""
+    """The wanted layer of those that a file lists, or the only one, or the only one that may hold
+    points; raises InputError if there is none, or there are several.
+
+    What the only one holds is told by its rows: one of none may be said to hold anything.
+    """
     layers = [(str(layer), kind) for layer, kind in listed]
     names = [layer for layer, _ in layers]
     if wanted is not None:
@@ -197,8 +200,9 @@ def chosen_layer(name: str, listed: Any, wanted: str | None) -> str:
         layer for layer, kind in layers
         if kind and any(word in kind for word in ("Point", "Unknown", "Collection"))
     ]  # fmt: skip
-    if len(of_points) == 1:
-        return of_points[0]
+    for chosen in (names, of_points):
+        if len(chosen) == 1:
+            return chosen[0]
     if of_points:
         words = f"{name}: has several layers: name one with --layer: {', '.join(names)}"
         raise SeveralLayersError(words, of_points)

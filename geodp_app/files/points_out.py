@@ -322,6 +322,12 @@ def _layer(source: Path, layer: str | None, pyarrow: Any, *, areal: bool) -> _Fo
                 place = table.column_names.index(name)
                 times = _times(table[name].to_pylist(), pyarrow)
                 table = table.set_column(place, name, times)
+    # the numbers come first, under the name that the file has for them, if it keeps any
+    fid = info["fid_column"] or None
+    if fid is None:
+        table = table.remove_column(0)
+    if held not in table.column_names:  # fields alone
+        return table, None, "Point", None, fid
     kind, wkb = meta["geometry_type"] or "Unknown", table[held].to_pylist()
     if kind.startswith(("Polygon", "LineString")):  # so shapefiles call layers of several, too
         types = shapely.get_type_id(shapely.from_wkb(wkb, on_invalid="ignore"))
@@ -330,10 +336,6 @@ def _layer(source: Path, layer: str | None, pyarrow: Any, *, areal: bool) -> _Fo
     table = table.drop_columns([held])
     geometry = meta["geometry_name"] or free_name("geom", table.column_names)
     table = table.append_column(geometry, wkb)
-    # the numbers come first, under the name that the file has for them, if it keeps any
-    fid = info["fid_column"] or None
-    if fid is None:
-        table = table.remove_column(0)
     return table, geometry, kind, meta["crs"], fid
 
 

@@ -247,23 +247,31 @@ def test_a_pipe_is_no_table_as_an_engine_reads_it_more_than_once(tmp_path: Path,
 
 
 def empty(path: Path) -> None:
+    """Without rows; a layer's name says what it is said to hold."""
     none = geopandas.GeoDataFrame({"label": LABELS}, geometry=POINTS, crs=4326)[:0]
+    fields = none.drop(columns="geometry").assign(lon=[], lat=[])
     if path.suffix == ".csv":
         path.write_text("lon,lat,label\n")
     elif path.suffix == ".geojsonl":
         path.touch()
     elif path.suffix == ".parquet":
-        none.drop(columns="geometry").assign(lon=[], lat=[]).to_parquet(path)
+        fields.to_parquet(path)
+    elif path.stem == "Fields":
+        pyogrio.write_dataframe(fields, path)
     else:
-        pyogrio.write_dataframe(none, path, geometry_type="Point")
+        pyogrio.write_dataframe(none, path, geometry_type=path.stem)
 
 
-@pytest.mark.parametrize("ending", ["csv", "geojson", "geojsonl", "gpkg", "shp", "fgb", "parquet"])
-def test_what_is_empty_is_a_sample_of_no_examples(tmp_path: Path, ending: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["p.csv", "Point.geojson", "p.geojsonl", "Point.gpkg", "Unknown.gpkg", "Polygon.gpkg",
+     "Fields.gpkg", "Point.shp", "Unknown.shp", "Point.fgb", "Unknown.fgb", "p.parquet"],
+)  # fmt: skip
+def test_what_is_empty_is_a_sample_of_no_examples(tmp_path: Path, name: str) -> None:
     """It is the neighbour of every sample of one: none may be refused that another is read for."""
-    path = tmp_path / f"p.{ending}"
+    path = tmp_path / name
     empty(path)
-    for road in TEXT if ending in ("csv", "parquet") else FILES:
+    for road in TEXT if name in ("p.csv", "p.parquet") else FILES:
         assert road(path) == Cells(), road.__name__
 
 

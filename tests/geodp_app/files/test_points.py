@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+import geopandas
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
@@ -183,6 +184,15 @@ def test_layers_are_chosen(layers: Path, tmp_path: Path) -> None:
         read_points(path, PointOptions(bounds=BOX, layer="c"))
     with pytest.raises(InputError, match="has no layers"):
         read_points(layers / "p.csv", PointOptions(bounds=BOX, layer="c"))
+    squares = geopandas.GeoDataFrame(
+        {"label": [1]}, geometry=[shapely.box(15, 45, 16, 46)], crs=4326
+    )
+    squares.to_file(tmp_path / "squares.gpkg", layer="one")
+    with pytest.raises(InputError, match="row 1, column longitude: is a Polygon, where a point"):
+        read_points(tmp_path / "squares.gpkg", DEGREES)
+    squares.to_file(tmp_path / "squares.gpkg", layer="other")
+    with pytest.raises(InputError, match="has no layer of points"):
+        read_points(tmp_path / "squares.gpkg", DEGREES)
 
 
 def test_without_the_libraries_it_is_said_what_to_install(layers, monkeypatch):

@@ -367,6 +367,16 @@ def test_a_layer_without_a_system_gets_none(tmp_path: Path) -> None:
         assert geopandas.read_file(output)["predicted"].tolist() == [1, 0]
 
 
+def test_a_layer_of_fields_alone_gets_the_places_that_they_say(tmp_path, learned):
+    source, output = tmp_path / "a.gpkg", tmp_path / "b.gpkg"
+    frame = pandas.DataFrame(PLACES, columns=["x", "y"]).assign(k=[5, 6, 7])
+    pyogrio.write_dataframe(frame, source)
+    predict(learned, source, output, "--bounds", BOX, "--crs", "EPSG:3035")
+    found = geopandas.read_file(output)
+    assert [(each.x, each.y) for each in found.geometry] == PLACES
+    assert (list(found["k"]), list(found["predicted"])) == ([5, 6, 7], LABELS)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of a shell")
 def test_points_may_come_by_a_pipe(tmp_path: Path, learned: Path) -> None:
     rows = "".join(f"{x},{y}\n" for x, y in PLACES)
