@@ -335,12 +335,13 @@ def compare(
     examples : Examples, path-like or data frame
         As :func:`learn` takes them.
     names : sequence of str, optional
-        Any that `geodp compare` takes; by default tiles, histogram and quadtree.
+        Any that `geodp compare` takes; by default tiles, histogram and quadtree, with k also cover
+        and greedy-cover.
     test : Examples, path-like or data frame, optional
         In the same frame; else each example is held out with probability `holdout`.
     holdout, epsilon, delta : float
     k : int, optional
-        Pieces of a good shape, for learners that need it.
+        Pieces of a good shape, for learners that count them; at least one has to.
     seed : int, optional
     ledger : path-like, optional
         As in :func:`learn`: all of them are entered before the first draws.
@@ -370,14 +371,14 @@ def compare(
     """
     from geodp_app.document.examples import Examples, hold_out
     from geodp_app.files.ledger_recording import recording_for
-    from geodp_app.runs.comparison import Comparison, compare as run, make_contender
+    from geodp_app.runs.comparison import Comparison, compare as run, make_contenders
     from learners.declaration import real, whole
 
     seed = None if seed is None else whole("seed", seed, 0)
     _input.checked("ledger", ledger, _input.PATHS, "a path")
-    names = _known_names(names)
+    known = None if names is None else _known_names(names)
     settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "k": k, "seed": seed}
-    contenders = [make_contender(name, **settings) for name in names]
+    contenders = make_contenders(known, **settings)
     share = real("holdout", holdout)
     if not 0 < share < 1:
         raise InputError(f"holdout must lie strictly between 0 and 1, got {holdout}")
@@ -393,7 +394,8 @@ def compare(
     with recording_for(examples, ledger) as recording:
 
         def enter(plans: Sequence[Any]) -> None:
-            recording.enter("compare", zip(names, plans, strict=True))
+            ids = (contender.kind.id for contender in contenders)
+            recording.enter("compare", zip(ids, plans, strict=True))
 
         rows = []
         for row in run(examples, tested, contenders, before=enter):
@@ -428,7 +430,7 @@ def rehearse(
         As :func:`sample` takes them; the seed is that of the learners, too.
     n, epsilon : number or sequence of numbers
     names, delta, k
-        As :func:`compare` takes them; k may be a sequence.
+        As :func:`compare` takes them; k may be a sequence, and brings no learners.
     runs : int
         Runs of each learner at each epsilon and n, each on a sample of its own.
 

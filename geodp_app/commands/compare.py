@@ -33,8 +33,7 @@ from learners.privacy.privacy_loss import accounting_document
 from learners.privacy.several_runs import joint_relation
 from learners.registry import unknown_learner
 
-_DEFAULT = ",".join(comparison.DEFAULT)
-_DEFAULT_WITH_K = ("cover", "greedy-cover")
+_DEFAULT, _WITH_K = ",".join(comparison.DEFAULT), ",".join(comparison.DEFAULT_WITH_K)
 _DEFAULT_HOLDOUT = 0.2
 
 COMPARE = f"""Run several learners on the same examples and print what each of them reaches.
@@ -63,7 +62,7 @@ def compare_options(parser: Parser) -> None:
         "--learners",
         type=learner_names,
         metavar="A,B,...",
-        help=f"which (default: {_DEFAULT}; with --k also {','.join(_DEFAULT_WITH_K)})",
+        help=f"which (default: {_DEFAULT}; with --k also {_WITH_K})",
     )
     parser.add_argument(
         "--k",
@@ -85,12 +84,6 @@ def compare_options(parser: Parser) -> None:
         help="new folder for the learned shapes, one GeoJSON file a learner",
     )
     arguments.add_flags(parser, "json", "progress", "quiet")
-
-
-def check_k(options: argparse.Namespace, names: Sequence[str]) -> None:
-    """Refuse a k that none of the learners counts pieces by."""
-    if options.k is not None and not any(comparison.KINDS[name].counts for name in names):
-        raise InputError(f"--k is for learners that need it; {', '.join(names)} take no k")
 
 
 def learner_names(text: str) -> tuple[str, ...]:
@@ -170,13 +163,10 @@ def _write(folder: Path, rows: Sequence[comparison.Row]) -> str:
 
 
 def _contenders(options: argparse.Namespace) -> tuple[comparison.Contender, ...]:
-    more = () if options.k is None else _DEFAULT_WITH_K
-    names = options.learners or (*comparison.DEFAULT, *more)
-    check_k(options, names)
     settings = {
         name: getattr(options, name) for name in ("epsilon", "delta", "neighbours", "k", "seed")
     }
-    return tuple(comparison.make_contender(name, **settings) for name in names)
+    return comparison.make_contenders(options.learners, **settings)
 
 
 def _read(options: argparse.Namespace) -> tuple[Examples, Examples]:
@@ -277,7 +267,6 @@ def rehearse_options(parser: Parser) -> None:
 def rehearse(options: argparse.Namespace) -> None:
     """Check, simulate, learn, print or write."""
     names = options.learners or comparison.DEFAULT
-    check_k(options, names)
     settings = {name: getattr(options, name) for name in ("delta", "neighbours", "seed")}
     contenders = contenders_of(names, options.epsilon, options.k or (), **settings)
     target, shape, frame = sample.placed(options)

@@ -35,7 +35,7 @@ def of_parameters() -> Iterator[None]:
         yield
     except InputError as error:
         text = re.sub(
-            r"(?<![\w-])(?<!ledger )--([a-z][a-z-]+)",
+            r"(?<![\w-])(?<!ledger )--([a-z][a-z-]*)",
             lambda option: option[1].replace("-", "_"),
             str(error),
         )

@@ -48,6 +48,9 @@ KINDS: dict[str, Learner] = {learner.id: learner for learner in offered("compare
 #: Those that are compared where nothing else is said.
 DEFAULT = ("tiles", "histogram", "quadtree")
 
+#: Those that are compared beside them where k is given.
+DEFAULT_WITH_K = ("cover", "greedy-cover")
+
 
 @dataclass(frozen=True, slots=True)
 class Contender:
@@ -81,6 +84,22 @@ def make_contender(name: str, **given: Any) -> Contender:
     with refusals():
         parameters = resolved_parameters(kind, own, "compare", typed=True, asks_k=True)
     return Contender(name, kind, tuple(parameters.items()))
+
+
+def make_contenders(
+    names: Sequence[str] | None, *, k: int | None = None, **given: Any
+) -> tuple[Contender, ...]:
+    """Learners by their names, by default some, as :func:`make_contender` makes them; raises
+    InputError also as :func:`check_k`."""
+    names = names or (*DEFAULT, *(() if k is None else DEFAULT_WITH_K))
+    check_k(k, names)
+    return tuple(make_contender(name, k=k, **given) for name in names)
+
+
+def check_k(k: object, names: Sequence[str]) -> None:
+    """Raises InputError if k is given and none of the learners counts pieces by it."""
+    if k is not None and not any(KINDS[name].counts for name in names):
+        raise InputError(f"--k is for learners that need it; {', '.join(names)} take no k")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,15 @@ from geodp_app.document.examples import DEFAULT_GRID, Frame
 from geodp_app.document.sampling import draw_examples, open_generator
 from geodp_app.document.work import Dab, Distribution
 from geodp_app.formatting import MISSING, aligned, count, counted, duration, percentage
-from geodp_app.runs.comparison import KINDS, Contender, Progress, Row, compare, make_contender
+from geodp_app.runs.comparison import (
+    KINDS,
+    Contender,
+    Progress,
+    Row,
+    check_k,
+    compare,
+    make_contender,
+)
 
 #: Points on which every run is tested.
 TESTED = 200_000
@@ -82,8 +90,10 @@ def contenders_of(
     names: Sequence[str], epsilons: Sequence[float], counts: Sequence[int] = (), **given: Any
 ) -> tuple[Contender, ...]:
     """Learners at each epsilon, those that count pieces with each k of the counts; else as
-    :func:`geodp_app.runs.comparison.make_contender`, which says what it refuses.
+    :func:`geodp_app.runs.comparison.make_contender`, which says what it refuses, as does
+    :func:`geodp_app.runs.comparison.check_k`.
     """
+    check_k(counts or None, names)
     return told_apart(
         make_contender(name, epsilon=epsilon, k=k, **given)
         for epsilon in epsilons

@@ -223,6 +223,9 @@ def test_whatever_is_wrong_can_be_caught_from_the_one_import(examples, tmp_path)
         (lambda: geodp.compare(examples, []), "there is no learner to compare"),
         (lambda: geodp.compare(examples, holdout=1), "holdout must lie strictly between 0 and 1"),
         (lambda: geodp.compare(frame, grid=8, tiles=2), "compare takes no tiles"),
+        (lambda: geodp.compare(examples, ["tiles"], k=3), "^k is for learners .*; tiles take no k"),
+        (lambda: geodp.rehearse("L", 9, k=3), "^k is for .*; tiles, histogram, quadtree take no k"),
+        (lambda: geodp.compare(examples, ["tiles", "discs"]), "discs needs k: discs that cover"),
         (lambda: geodp.load(tmp_path / "none.geojson"), "there is no such file"),
         (lambda: geodp.save(3, tmp_path / "a.geojson"), "is saved, not int"),
         (lambda: geodp.load(tmp_path), f"{tmp_path}: Is a directory"),
@@ -592,6 +595,14 @@ def test_a_comparison_is_a_table_that_says_what_it_cost(examples: Examples) -> N
     for wrong in ({"names": ["union"]}, {"names": ["discs"]}, {"holdout": 0.0}):
         with pytest.raises(geodp.InputError):
             geodp.compare(examples, **wrong)
+
+
+def test_k_brings_the_learners_that_need_it() -> None:
+    few = geodp.sample("L", 60, grid=8, seed=1)
+    rows = geodp.compare(few, k=1, seed=1)
+    names = ["tiles", "histogram", "quadtree", "cover", "greedy-cover"]
+    assert [row.name for row in rows] == names
+    assert [row.record()["k"] for row in rows] == [None, None, None, 1, 1]
 
 
 def test_a_comparison_is_a_tidy_data_frame(examples: Examples) -> None:
