@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import shapely
@@ -50,11 +50,9 @@ def coordinates(X: Any, bounds: Bounds) -> NDArray[Any]:
     Two columns are longitude and latitude, or easting and northing, in the system of the bounds;
     what comes of them is as the array is.  Of geopandas it is the geometry that counts, in its own
     system; without one in that of the bounds: float of shape (n, 2), NaN where there is no point or
-    where the bounds' system does not reach.  Raises ValueError if a geometry is no point, or
-    columns are latitude and longitude.
+    where the bounds' system does not reach.  Raises ValueError if a geometry is no point.
     """
     if not has_geometry(X):
-        _refuse_swapped(X)
         return unmasked(X)
     shapes = np.asarray(X.geometry.array, dtype=object)
     for row, what in odd_shapes(shapes).items():
@@ -66,13 +64,39 @@ def coordinates(X: Any, bounds: Bounds) -> NDArray[Any]:
         raise ValueError(str(error)) from None
 
 
-def _refuse_swapped(X: Any) -> None:
-    """An array cannot be told from one in the other order; the names of columns can."""
-    names = [str(name).strip().lower() for name in getattr(X, "columns", ())]
-    if len(names) == 2 and names[0].startswith("lat") and names[1].startswith(("lon", "lng")):
-        raise ValueError(
-            f"columns are {', '.join(map(str, X.columns))}: longitude comes before latitude"
-        )
+#: Names of coordinates, without signs and capitals, by what they mean, and whether these are places
+#: on a grid, or in degrees or the units of bounds; earlier ones are preferred.
+NAMES_OF_AXES: tuple[tuple[tuple[str, ...], tuple[str, ...], Literal["grid", "degrees"]], ...] = (
+    (("x",), ("y",), "grid"),
+    (("lon", "lng", "long", "longitude"), ("lat", "latitude"), "degrees"),
+    (("pointx",), ("pointy",), "degrees"),
+    (("easting", "east"), ("northing", "north"), "grid"),
+    (("col", "column"), ("row",), "grid"),
+)
+
+
+def plain_name(name: str) -> str:
+    """A column's name without signs and capitals."""
+    return "".join(c for c in name.casefold() if c.isalnum())
+
+
+def refuse_swapped(X: Any) -> None:
+    """Refuse a data frame whose first two columns are called as the second and the first of a
+    point; an array cannot be told from one in the other order.
+
+    Raises
+    ------
+    ValueError
+        Which columns, and how they go.
+    """
+    names = [] if has_geometry(X) else [str(name) for name in getattr(X, "columns", ())[:2]]
+    plain = [plain_name(name) for name in names]
+    for first, second, _ in NAMES_OF_AXES if len(plain) == 2 else ():
+        if plain[0].startswith(second) and plain[1].startswith(first):
+            raise ValueError(
+                f"columns are {', '.join(names)}: {names[1]} comes before {names[0]}; give them in "
+                "that order"
+            )
 
 
 @dataclass(frozen=True, slots=True)

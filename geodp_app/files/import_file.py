@@ -21,7 +21,7 @@ from typing import Any, Literal, Protocol
 
 from geodp_app.errors import InputError
 from geodp_app.files.csv_table import GEOMETRIES, GEOMETRY, Batch, Column, as_cells
-from geometry.coordinates import read_places
+from geometry.coordinates import NAMES_OF_AXES, plain_name, read_places
 from learners.core.examples import OPPOSITES, normal
 
 #: Names of the columns that stand for a feature's place.
@@ -105,14 +105,6 @@ class ImportFile:
 
 Kind = Literal["grid", "degrees"]
 
-#: Names of coordinates, without signs and capitals, by what they mean; earlier ones are preferred.
-_AXES: tuple[tuple[tuple[str, ...], tuple[str, ...], Kind], ...] = (
-    (("x",), ("y",), "grid"),
-    (("lon", "lng", "long", "longitude"), ("lat", "latitude"), "degrees"),
-    (("pointx",), ("pointy",), "degrees"),
-    (("easting", "east"), ("northing", "north"), "grid"),
-    (("col", "column"), ("row",), "grid"),
-)
 _LABELS = ("label", "labels", "class", "inside", "target", "positive", "y")
 #: Names of what is no label, beside coordinates: numbers and times of reports, places as text.
 _OTHERS = frozenset({"id", "fid", "objectid", "ogcfid", "gmlid", "person", "user", "time",
@@ -172,7 +164,7 @@ def choose_columns(
     labelled : bool
         Whether a label is needed.
     """
-    plain = [_plain(name) for name in names]
+    plain = [plain_name(name) for name in names]
     strange = set(wanted) - {role for roles in ROLES.values() for role in roles}
     if strange or ({"x", "y"} & set(wanted) and {"lon", "lat"} & set(wanted)):
         raise InputError("--columns: names are those of x,y or lon,lat, and of label")
@@ -217,7 +209,7 @@ def guess_columns(
     only one that holds words such as yes and no.  `placed` and `loose`: as in
     :func:`choose_columns`.
     """
-    plain = [_plain(name) for name in names]
+    plain = [plain_name(name) for name in names]
     try:
         pair, kind = _axes(names, plain, {}, placed=placed, loose=loose)
     except InputError:
@@ -268,7 +260,7 @@ def _axes(
     if placed and not loose and asked is None:
         return (0, 1), "grid" if on_grid else "degrees"
     pairs: dict[tuple[int, int], Kind] = {}
-    for names_of_axes in _AXES:
+    for names_of_axes in NAMES_OF_AXES:
         kind, both = names_of_axes[2], []
         if asked not in (None, kind):
             continue
@@ -320,8 +312,8 @@ def _guess_label(
     *,
     placed: bool,
 ) -> int | None:
-    places = {name for first, second, _ in _AXES for name in (*first, *second)} - set(_LABELS)
-    out = places | _OTHERS | _GEOMETRIES
+    places = {name for first, second, _ in NAMES_OF_AXES for name in (*first, *second)}
+    out = (places - set(_LABELS)) | _OTHERS | _GEOMETRIES
     left = [i for i in range(len(plain)) if i not in taken and plain[i] not in out]
     for some in (_LABELS[:1], _LABELS[1:]):
         found = [i for i in left if plain[i] in some]
@@ -357,12 +349,8 @@ def cut(name: str, most: int = 60) -> str:
     return name if len(name) <= most else name[: most - 3] + "..."
 
 
-def _plain(name: str) -> str:
-    return "".join(c for c in name.casefold() if c.isalnum())
-
-
 #: Names of columns of geometries, without signs and capitals.
-_GEOMETRIES = frozenset(_plain(name) for name in GEOMETRIES)
+_GEOMETRIES = frozenset(plain_name(name) for name in GEOMETRIES)
 
 
 #: What columns are called that may say whose a row is: a word of a name in capitals, small letters,

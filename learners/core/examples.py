@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.arrays import Flags, Ints
-from geometry.coordinates import coordinates, has_geometry, unmasked
+from geometry.coordinates import coordinates, has_geometry, refuse_swapped, unmasked
 from geometry.errors import InputError
 from geometry.grid import Bounds, GridMap
 
@@ -215,11 +215,13 @@ def check_points(X: ArrayLike, d: int, dimensions: int = 2, bounds: Bounds | Non
     ------
     ValueError
         If the shape is wrong, or a coordinate is not a whole number in 0..d, or not within the
-        bounds; the message names the first such row.
+        bounds; the message names the first such row.  Or if by their names the columns of a data
+        frame are in the other order.
     TypeError
         If X is a sparse matrix, or holds objects that are no numbers.
     """
     refuse_sparse(X)
+    refuse_swapped(X)
     if bounds is None and type(X) is not np.ndarray and has_geometry(X):
         raise ValueError("points of geopandas need bounds=(west, south, east, north), public ones")
     points = _as_numbers(_array(X) if bounds is None else coordinates(X, bounds))
@@ -304,6 +306,7 @@ def check_examples(
         As :func:`check_points`.
     """
     refuse_sparse(X)
+    refuse_swapped(X)
     # the labels first: what is wrong with them is told even of points that cannot be used
     plain: Any = X if type(X) is np.ndarray or has_geometry(X) else unmasked(X)
     labels = check_labels(y, len(plain) if plain.ndim else 0, positive)

@@ -390,13 +390,11 @@ def test_what_a_point_becomes_depends_on_it_alone(examples: Examples, where: str
 def test_points_that_lie_nowhere_are_refused() -> None:
     placed = geodp.QuadtreeLearner(grid=GRID, seed=1, bounds=BOX)
     bare = geodp.QuadtreeLearner(grid=GRID)
-    swapped = pandas.DataFrame([[40.0, 7.0]], columns=["lat", "lon"])
     squares = geopandas.GeoSeries([shapely.Point(7, 40), shapely.box(7, 40, 8, 41)], crs=4326)
     for model, X, error, message in (
         (placed, [[7.0, 40.0], [5.0, 40.0]], geodp.BoundsError,
          r"row 1: \(5.0, 40.0\) is outside the bounds"),
         (placed, [[7.0, np.nan]], ValueError, "row 0: .* holds NaN"),
-        (placed, swapped, ValueError, "lat, lon: longitude comes before latitude"),
         (placed, squares, ValueError, "row 1: a Polygon, where a point was expected"),
         (bare, squares[:1], ValueError, "points of geopandas need bounds="),
         (bare, [[7.5, 40.0]], ValueError, "degrees and metres need bounds="),
@@ -404,6 +402,28 @@ def test_points_that_lie_nowhere_are_refused() -> None:
     ):  # fmt: skip
         with pytest.raises(error, match=message):
             model.fit(X, [0, 1][: len(X)])
+
+
+@pytest.mark.parametrize(
+    "names",
+    ["x y", "Lon LAT", "longitude latitude", "point_x point_y", "easting northing", "col row",
+     "lon_deg lat_deg", "x y label"],
+)  # fmt: skip
+def test_columns_of_a_frame_are_never_taken_for_each_other(names: str, shape: LearnedShape) -> None:
+    first, second, *more = names.split()
+    right = pandas.DataFrame(1, index=[0, 1], columns=[first, second])
+    swapped = pandas.DataFrame(1, index=[0, 1], columns=[second, first, *more])
+    reason = f"are {second}, {first}: {first} comes before {second}; give them in that order"
+    placed = geodp.QuadtreeLearner(grid=GRID, seed=1, bounds=(0, 0, 9, 9))
+    for model in (placed, geodp.QuadtreeLearner(grid=GRID, seed=1)):
+        assert len(model.fit(right, [0, 1]).predict(right)) == 2
+        for frame in (swapped, geopandas.GeoDataFrame(swapped)):
+            with pytest.raises(ValueError, match=reason):
+                model.fit(frame, [0, 1])
+    with pytest.raises(ValueError, match=reason):
+        shape.predict(swapped)
+    # of a geometry the columns beside it say nothing
+    placed.fit(geopandas.GeoDataFrame(swapped, geometry=shapely.points([[1, 1]] * 2)), [0, 1])
 
 
 # -- what is shown ---------------------------------------------------------------------------------
