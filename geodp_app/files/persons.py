@@ -95,6 +95,8 @@ def _name(value: Any, bits: int | None) -> tuple[str, str]:
     if isinstance(value, np.generic):
         bits = 8 * value.dtype.itemsize if value.dtype.kind == "f" else bits
         value = float(value) if value.dtype.kind == "f" else value.item()
+    if isinstance(value, Decimal) and value.is_infinite():
+        value = float(value)
     if isinstance(value, bool):
         return str(value).lower(), ""
     if isinstance(value, float):

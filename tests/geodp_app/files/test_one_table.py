@@ -513,7 +513,8 @@ def test_ids_that_blur_are_refused_and_never_merged(dtype: str, tmp_path: Path) 
     ids = pandas.Series(np.arange(first, first + 400)).astype(dtype)
     frame = pandas.DataFrame({"x": np.arange(400), "y": 0, "label": 1, "who": ids})
     assert ids.nunique() < 400
-    for blurred in (frame, frame.assign(who=pandas.Series(list(ids.to_numpy()), dtype=object))):
+    alike = pandas.Series(list(ids.to_numpy()), dtype=object)
+    for blurred in (frame, frame.assign(who=alike), frame.assign(who=Decimal("-Infinity"))):
         with pytest.raises(InputError, match="stands for several whole numbers"):
             geodp.read_points(blurred, grid=1024, id="who")
     small = frame.assign(who=ids - ids.min())
