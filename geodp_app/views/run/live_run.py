@@ -86,9 +86,9 @@ class LiveRun(RunLog):
     def related(self, work: Work) -> bool:
         """Whether the work's examples are the run's, with these labels or others."""
         mine, other = self.work.examples, work.examples
-        if mine is None or other is None or mine is other:
-            return mine is other
-        return work.simulated and mine.points is other.points
+        if mine is None or other is None or not work.simulated:
+            return same_sample(mine, other)
+        return mine.points is other.points
 
     def out_of_date(self, work: Work) -> str:
         """Why its results are not those of a work with related examples; empty if they are."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-from geodp_app.document.document import Document
+from geodp_app.document.document import Document, same_sample
 from geodp_app.document.work import Work, spent_words
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
@@ -109,7 +109,7 @@ class WindowRuns(QObject):
     def current(self) -> RunLog | None:
         """The log, if it belongs to the examples that are there now."""
         run = self.log
-        fits = run is not None and run.work.examples is self.document.work.examples
+        fits = run is not None and same_sample(run.work.examples, self.document.work.examples)
         return run if fits else None
 
     def stored(self) -> RunRecord | None:
@@ -262,7 +262,7 @@ class WindowRuns(QObject):
             self._take_back(kept)
         elif self._follows:
             self._follow(at_once=dropped)
-        elif self.going and run.work.examples is not work.examples:
+        elif self.going and not same_sample(run.work.examples, work.examples):
             self.controller.cancel()
 
     def set_speed(self, index: int) -> None:

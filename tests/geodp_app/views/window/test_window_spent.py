@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import shapely
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -18,6 +19,7 @@ from window_driver import (
     run_once_more as run,
 )
 
+import geodp
 from geodp_app.files.ledger import Ledger, Source, past_run
 from geodp_app.files.session import load_session
 from geodp_app.palette import load_palette
@@ -284,6 +286,26 @@ def test_what_a_session_spent_before_joins_with_its_next_run(qtbot, entered, led
     assert entered.files.open(tmp_path / "s.geodp")
     assert entered.document.work.ledger == str(ledger.path)
     assert "2 runs: together ε = 1.25" in ledger_note(entered)
+
+
+def test_a_run_on_a_bare_grid_is_still_there_when_its_examples_are_put_on_the_globe(
+    qtbot, entered, ledger, tmp_path, monkeypatch
+):
+    run(qtbot, entered)
+    log, made = entered.runs.current, entered.runs.stored()
+    map_file = tmp_path / "map.geojson"
+    map_file.write_text(shapely.to_geojson(shapely.box(10, 10, 12, 12)))
+    choose_file(monkeypatch, map_file)
+    action(entered, "import_target")
+    assert entered.document.work.bounds is not None
+    assert (entered.runs.current, entered.runs.shown.log) == (log, log)
+    assert entered.runs.shown.out_of_date == ""
+    entered.files.save_to(tmp_path / "s.geodp")  # as its epsilon is spent
+    assert load_session(tmp_path / "s.geodp").run == made
+    choose_file(monkeypatch, tmp_path / "h.geojson")
+    action(entered, "export_learned")
+    assert geodp.load(tmp_path / "h.geojson").frame == entered.document.work.frame
+    assert ends(ledger) == ["released"]
 
 
 def test_simulated_examples_are_in_no_ledger(qtbot, entered, ledger):
