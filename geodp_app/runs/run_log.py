@@ -5,6 +5,7 @@ Private, all of it but the release.  Frame: grid units.  Free of Qt.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 import numpy as np
@@ -76,7 +77,8 @@ class RunLog:
         for record in given.records:
             self.add(record)
         if run is not None and run.release is None:
-            self.plan = make_learner(run.settings, run.grid).plan()
+            with contextlib.suppress(ValueError):  # what it refuses was told when it was begun
+                self.plan = make_learner(run.settings, run.grid).plan()
 
     @property
     def settings(self) -> RunSettings:

@@ -113,8 +113,9 @@ class WindowRuns(QObject):
         return run if fits else None
 
     def stored(self) -> RunRecord | None:
-        """The run to keep with the session."""
-        return None if self.current is None else self.current.run
+        """The run to keep with the session; one without a step may be of settings that nobody
+        takes."""
+        return self.current.run if self.current is not None and self.current.records else None
 
     @property
     def shown(self) -> Shown:

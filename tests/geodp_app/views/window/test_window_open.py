@@ -97,6 +97,28 @@ def test_opening_something_else_leaves_the_session_and_its_file_alone(
     assert window.document.path == tmp_path / "other.geodp"
 
 
+@pytest.mark.parametrize(
+    ("grid", "run"), [(4096, {"learner": "discs"}), (64, {"learner": "tiles", "epsilon": 1e-15})]
+)
+def test_after_a_run_that_could_not_begin_the_session_is_saved_and_opened(
+    qtbot, window, tmp_path, grid, run
+):
+    draw(window)
+    window.document.set_grid(grid)
+    window.document.set_sampling(n=50)
+    window.document.set_run(**run)
+    key(window, Qt.Key.Key_F5)
+    qtbot.waitUntil(lambda: window.runs.controller.state == "failed")
+    path = tmp_path / "s.geodp"
+    refused = window.runs.log.run  # older sessions may have it
+    assert window.files.save_to(path)
+    window.files.start_anew()
+    assert window.files.open(path)
+    assert len(window.document.work.examples.labels) == 50
+    window.runs.adopt(refused)
+    assert window.runs.current.run == refused
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_unsaved_work_is_asked_about_before_something_else_opens(window, session, monkeypatch, way):
     draw_more = window.document.drawing
