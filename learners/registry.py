@@ -510,6 +510,30 @@ def offered(place: Place) -> tuple[Learner, ...]:
     return tuple(learner for learner in LEARNERS if place in learner.offered)
 
 
+def declared(learners: Iterable[Learner], name: str) -> list[Parameter]:
+    """What learners declare of a parameter, each that has it."""
+    return [found for each in learners if (found := each.parameter(name)) is not None]
+
+
+def check_declared(class_name: str, given: Mapping[str, Any]) -> None:
+    """Refuse a value that no learner of a class declares: files of a release would not be read.
+
+    Raises
+    ------
+    ValueError
+        If there is one; None, and parameters that nobody declares, are a matter of the class.
+
+    Examples
+    --------
+    >>> check_declared("DiscUnionLearner", {"k": 1_000, "bounds": None})
+    """
+    own = [each for each in LEARNERS if each.class_name == class_name]
+    for name, value in given.items():
+        known = declared(own, name)
+        if known and value is not None and not any(each.accepts(value) for each in known):
+            raise ValueError(known[0].refusal(value))
+
+
 def resolved_parameters(
     learner: Learner,
     given: Mapping[str, Any],

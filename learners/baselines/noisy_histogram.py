@@ -340,22 +340,20 @@ class NoisyHistogramLearner(Estimator):
     seed: int | None = None
 
     def _planned(self) -> Run:
+        HalfplaneLattice(self.grid)  # refuses a grid that cannot be used at all
+        given = 0 if self.cells is None else check_count("cells", self.cells)
+        if given > (most := min(MOST_PER_SIDE, self.grid + 1)):
+            raise ValueError(f"cells must be at most {most} along a side, got {given}")
         counted, private = self.cells is None, self.seed is None
         budget = plan_histogram(self.epsilon, self.delta, self.neighbours, private, counted)
 
         def begin(counts: GridCounts, watch: Watch | None) -> Stream:
             """All noise is drawn at the call: the number of rectangles is known after it."""
             started = time.perf_counter()
-            # refuses a grid that cannot be used at all before anything is drawn
-            HalfplaneLattice(self.grid)
             source = open_source(self.seed)
             more: tuple[tuple[str, int], ...] = ()
-            if budget.count_scale is None:
-                most = min(MOST_PER_SIDE, self.grid + 1)
-                per_side = check_count("cells", self.cells or 0)
-                if per_side > most:
-                    raise ValueError(f"cells must be at most {most} along a side, got {per_side}")
-            else:
+            per_side = given
+            if budget.count_scale is not None:
                 count = counts.n + discrete_laplace(source, budget.count_scale)
                 per_side = cells_per_side(count, budget.inner, self.grid, self.smooth)
                 more = (("noisy_count", count),)

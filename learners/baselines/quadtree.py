@@ -186,13 +186,12 @@ class QuadtreeLearner(Estimator):
     seed: int | None = None
 
     def _planned(self) -> Run:
+        HalfplaneLattice(self.grid)  # refuses a grid that cannot be used at all
         budget = plan_quadtree(self.epsilon, self.delta, self.neighbours, self.seed is None)
 
         def begin(counts: GridCounts, watch: Watch | None) -> Stream:
             """All noise is drawn at the call: the number of leaves is known after it."""
             started = time.perf_counter()
-            # refuses a grid that cannot be used at all before anything is drawn
-            HalfplaneLattice(self.grid)
             source = open_source(self.seed)
             boxes, owner = grow(counts, budget.tree_scale, budget.decay, source, watch)
             negatives, positives = counts.by_group(owner, len(boxes))

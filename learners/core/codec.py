@@ -12,7 +12,7 @@ Steps have the same form in records and sessions (:mod:`learners.core.codec_part
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import asdict, fields
 from pkgutil import resolve_name
 from typing import Any, NamedTuple, TypeAlias
@@ -60,9 +60,8 @@ from learners.core.releases import (
     TilesRelease,
 )
 from learners.core.support import Support
-from learners.declaration import Learner, Parameter
 from learners.privacy.accounting import APART, LEAST_DELTA, MOST_RATE, PrivacySpent
-from learners.registry import LEARNERS
+from learners.registry import LEARNERS, declared
 
 #: Of polygons, or of a room above this one: a formula, a parity, a choice, experts.  Their classes
 #: are loaded when a file holds such a release.
@@ -457,7 +456,7 @@ def _read_parameters(data: Any, learner: str) -> dict[str, Any]:
     own = [each for each in LEARNERS if each.class_name == learner]
     for name, value in data.items():
         # as its own learner declares it, or else any
-        known = _declared(own, name) or _declared(LEARNERS, name)
+        known = declared(own, name) or declared(LEARNERS, name)
         if name == "constants" and "halts" in data:
             right = value in _CONSTANTS
         elif known:
@@ -471,7 +470,3 @@ def _read_parameters(data: Any, learner: str) -> dict[str, Any]:
         if not right:
             raise ValueError(f"parameters.{name}: {short(value)} is not of its kind or range")
     return data
-
-
-def _declared(learners: Iterable[Learner], name: str) -> list[Parameter]:
-    return [found for each in learners if (found := each.parameter(name)) is not None]

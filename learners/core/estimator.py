@@ -41,6 +41,7 @@ from learners.core.sklearn_support import (
 from learners.core.support import Support
 from learners.privacy.accounting import Neighbours, PrivacySpent
 from learners.privacy.randomness import open_source
+from learners.registry import check_declared
 
 SelectionName = Literal["envelope", "arrangement"]
 
@@ -131,8 +132,7 @@ class Run:
     spent : PrivacySpent or None
         What it will spend; None for a learner that is not private.
     begin : callable
-        begin(counts, watch) starts it on a sample that has been checked.  Refuses other parameters
-        than those of the plan before anything is drawn.
+        begin(counts, watch) starts it on a sample that has been checked.
     """
 
     spent: PrivacySpent | None
@@ -196,8 +196,7 @@ class Estimator(WithParameters, ABC):
         ValueError
             If a parameter is out of range.
         """
-        learner = self.validated()
-        spent = learner._stated(learner._planned())
+        _, spent = self.validated()._settled()
         spent = None if spent is None else spent.of_run(run)
         self.__dict__["_next_run"] = None if spent is None else spent.run
         return spent
@@ -310,14 +309,16 @@ class Estimator(WithParameters, ABC):
         side: int = vars(self)["grid"]
         return side
 
-    def _stated(self, run: Run) -> PrivacySpent | None:
-        """What a run spends, with what its check costs."""
-        return run.spent if self.check is None else with_check(run.spent, self.check)
+    def _settled(self) -> tuple[Run, PrivacySpent | None]:
+        """The run that the parameters ask for, and what it spends, with what its check costs."""
+        run = self._planned()
+        spent = run.spent if self.check is None else with_check(run.spent, self.check)
+        check_declared(type(self).__name__, self.get_params())
+        return run, spent
 
     def _start(self, learner: Self, counts: GridCounts, watch: Watch | None) -> Steps:
         """The records of a run on a sample that has been checked; checks the parameters now."""
-        run = learner._planned()
-        spent = learner._stated(run)
+        run, spent = learner._settled()
         finish: Callable[[Release], Release] | None = None
         if learner.check is not None:
             # examples that the learner does not see (docs/privacy.md, lemma 11)

@@ -67,6 +67,8 @@ def cover_run(
     sharpened = finish == "sharpen" and k != 1
     steps = step_count(parameters.n_steps, k, alpha, triangles=finish is not None)
     check_open_unit(beta=parameters.beta)
+    lattice = pieces()
+    drawn_by = sampler(lattice)
     # one triangle alone is drawn by its mistakes, without a noisy count
     share = 0.0 if finish == "sharpen" and k == steps == 1 else noise_share(k)
     terms = (
@@ -82,8 +84,7 @@ def cover_run(
     budget = plan_budget(*terms) if whole is None else whole.cover
 
     def begin(counts: GridCounts, watch: Watch | None) -> Stream:
-        lattice = pieces()
-        selection = sampler(lattice)
+        selection = drawn_by
         if k != "auto" and k * counts.n > MOST_EXAMPLES:
             raise ValueError(
                 f"k = {k} pieces and so many examples make scores beyond {MOST_EXAMPLES}, where "

@@ -148,12 +148,13 @@ class ThresholdLearner(Estimator):
 
     def _planned(self) -> Run:
         check_budget(self.epsilon, self.delta)
+        lattice = HalfplaneLattice(self.grid)
         rate = private_rate(pure_budget(self.epsilon, self.neighbours), one_way=True)
         selection = Charge("selections", float(rate))
         spent = pure_spent(self.epsilon, self.neighbours, self.seed is None, selection)
 
         def begin(counts: GridCounts, watch: Watch | None) -> Stream:
-            lattice, source = HalfplaneLattice(self.grid), open_source(self.seed)
+            source = open_source(self.seed)
             directions = tuple(_SHEETS) if self.direction is None else (self.direction,)
             members = threshold_class_size(lattice.d, self.direction)
 

@@ -254,31 +254,31 @@ class StabilityLearner(Estimator):
 
     def _planned(self) -> Run:
         budget = plan_for(self, plan_sparse_vector, self.seed is None)
+        k = check_count("k", self.k)
+        lattice = HalfplaneLattice(self.grid)
+        # where the public points come from, as the release says it
+        choice: str = self.points or "refined"
+        if self.neighbours == "replace-label":
+            choice = "sample"
+            if self.points is not None:
+                raise ValueError(
+                    "where only labels are protected, the points are the sample's own: leave "
+                    f"out points = {self.points!r}"
+                )
+        check_count("workers", self.workers)
+        base = self.base
+        if base is None:
+            base = GreedyUnionLearner(
+                k=k, grid=self.grid, n_steps=k, loss_weight=1, max_boxes=_BASE_BOXES
+            )
+        check_base(base)
+        chunks = default_chunks(budget, self.chunks)
+        own = budget.queries - kept_queries(budget, self.kept)
 
         def begin(counts: GridCounts, watch: Watch | None) -> Stream:
             rows = np.repeat(np.arange(len(counts)), counts.amounts)
             points, labels = counts.points[rows], counts.labels[rows]
-            k = check_count("k", self.k)
-            lattice = HalfplaneLattice(self.grid)
-            # where the public points come from, as the release says it
-            choice: str = self.points or "refined"
-            if self.neighbours == "replace-label":
-                choice = "sample"
-                if self.points is not None:
-                    raise ValueError(
-                        "where only labels are protected, the points are the sample's own: leave "
-                        f"out points = {self.points!r}"
-                    )
-            check_count("workers", self.workers)
-            base = self.base
-            if base is None:
-                base = GreedyUnionLearner(
-                    k=k, grid=self.grid, n_steps=k, loss_weight=1, max_boxes=_BASE_BOXES
-                )
-            check_base(base)
             source = open_source(self.seed)
-            chunks = default_chunks(budget, self.chunks)
-            own = budget.queries - kept_queries(budget, self.kept)
             parameters = (
                 ("k", k),
                 ("chunks", chunks),

@@ -232,9 +232,21 @@ def tile_run(
     Raises
     ------
     ValueError
-        If a parameter states no guarantee; as the run begins, if another is out of range, or
-        belongs to a run with k pieces.
+        If a parameter is out of range, or belongs to a run with k pieces.
     """
+    for name, default in (("n_steps", None), ("alpha", None), ("selection", "envelope")):
+        value = getattr(parameters, name)
+        if value != default:
+            raise ValueError(f"{name} = {value!r} belongs to a run with k pieces: give k")
+    if parameters.edges not in (1, 2):
+        raise ValueError(f"a tile's piece has at most 1 or 2 edges, not {parameters.edges!r}")
+    # refuses a grid that cannot be used at all, and more tiles than it has points
+    HalfplaneLattice(parameters.grid, parameters.measure)
+    given = 0 if parameters.tiles is None else check_count("tiles", parameters.tiles)
+    if given > MOST_PER_SIDE:
+        raise ValueError(f"tiles must be at most {MOST_PER_SIDE} along a side, got {given}")
+    if given:
+        tile_square(parameters.grid, given)
     counting = parameters.tiles is None or support is not None
     # of tiles that are given, how densely examples lie is not asked, and their number is not noisy
     tidy = tidy and parameters.tiles is None
@@ -250,28 +262,17 @@ def tile_run(
     )
 
     def begin(counts: GridCounts, watch: Watch | None) -> Stream:
-        for name, default in (("n_steps", None), ("alpha", None), ("selection", "envelope")):
-            value = getattr(parameters, name)
-            if value != default:
-                raise ValueError(f"{name} = {value!r} belongs to a run with k pieces: give k")
-        if parameters.edges not in (1, 2):
-            raise ValueError(f"a tile's piece has at most 1 or 2 edges, not {parameters.edges!r}")
-        # refuses a grid that cannot be used at all before anything is drawn
-        HalfplaneLattice(parameters.grid, parameters.measure)
         source = open_source(parameters.seed)
         counted: dict[str, float] = {}
         eta = budget.eta
         supported = None
-        per_side = 0 if parameters.tiles is None else check_count("tiles", parameters.tiles)
-        if per_side > MOST_PER_SIDE:
-            raise ValueError(f"tiles must be at most {MOST_PER_SIDE} along a side, got {per_side}")
         if budget.scale is None:
-            count = usual_count(per_side, eta)
+            count = usual_count(given, eta)
         else:
             counted["noisy_count"] = count = noisy_count(counts.n, budget.scale, source)
         if budget.support_scale is not None:
             supported = noisy_support(counts, count, budget.support_scale, source)
-        wrong = 0.0
+        wrong, per_side = 0.0, given
         if parameters.tiles is None:
             if rate := choice_rate(count, eta, parameters.grid):
                 assert budget.mistakes_scale is not None  # the number of tiles is not given

@@ -4,6 +4,7 @@ is no number is named, and nothing is drawn."""
 import inspect
 import itertools
 import json
+import math
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, get_args, get_type_hints
@@ -14,6 +15,7 @@ from every_learner import PLANE, SHORT, made, sample
 
 import geodp
 from learners import MultiplicativeWeights, PrivateExperts
+from learners.core.estimator import Estimator
 from learners.declaration import Learner, read
 from learners.finite.amplification import AmplifiedLearner
 from learners.registry import BY_ID, LEARNERS
@@ -108,6 +110,19 @@ def test_choices_and_auto_of_an_array_are_those_that_are_declared() -> None:
     assert (type(model.k), type(model.measure)) == (str, str)
     with pytest.raises(ValueError, match="measure must be 'chord' or 'paper', got 'round'"):
         made(BY_ID["cover"], measure="round").plan()
+
+
+@every
+def test_a_plan_refuses_what_is_beyond_what_is_declared(declared: Learner) -> None:
+    """Nothing is entered in a ledger then, and every release can be read back."""
+    if not issubclass(declared.load(), Estimator):
+        return
+    for each in declared.parameters:
+        for value in (each.low - 1, each.low, each.high, each.high + 1):
+            if each.kind == "choice" or math.isinf(value) or each.accepts(value):
+                continue
+            with pytest.raises(ValueError, match=r"must|has|outside|degree|use a whole"):
+                made(declared, **{each.name: value}).plan()
 
 
 @pytest.mark.parametrize("kind", [StableQueryClassifier, StableSoftClassifier, LabelPrivateLearner])

@@ -122,6 +122,25 @@ def test_a_run_that_fails_or_is_cancelled_counts(points, ledger, capsys, monkeyp
     assert ledger.state().together == (2.0, 0.0)
 
 
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        ("--learner tiles --tiles 18", "a grid of size 16 has no 18 tiles along a side"),
+        ("--cells 18", "cells must be at most 17 along a side, got 18"),
+        ("--learner discs --k 1 --grid 4096", "grid size d = 4096 is outside 1..2048"),
+        ("--learner polynomials --k 1 --levels 100000", "use fewer levels"),
+        ("--learner stability --k 1 --ask 1000", "between 1 and 1000, not 1001"),
+    ],
+)
+def test_a_run_of_options_that_no_learner_takes_is_not_entered(
+    points, ledger, capsys, option, why
+) -> None:
+    points.write_text(points.read_text().partition("\n")[2])  # which says the grid
+    outcome = fails(capsys, *learn(points, "--grid", D, *option.split()))
+    assert why in outcome
+    assert ledger.state().entries == ()
+
+
 def test_ctrl_c_on_a_terminal_writes_nothing_and_counts_the_run(points, ledger) -> None:
     """A real process on a pseudo-terminal, interrupted once its bar shows a finished step."""
     argv = ["learn", points, "--learner", "cover", "--k", 40, "--steps", 4000]
