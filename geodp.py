@@ -338,7 +338,8 @@ def compare(
         Any that `geodp compare` takes; by default tiles, histogram and quadtree, with k also cover
         and greedy-cover.
     test : Examples, path-like or data frame, optional
-        In the same frame; else each example is held out with probability `holdout`.
+        In the same frame, which is that of a file or a data frame that says nothing of its own;
+        by default each example is held out with probability `holdout`.
     holdout, epsilon, delta : float
     k : int, optional
         Pieces of a good shape, for learners that count them; at least one has to.
@@ -390,7 +391,8 @@ def compare(
     if test is None:
         examples, tested = hold_out(examples, share, seed)
     else:
-        tested = _read(test, {} if isinstance(test, Examples) else reading)
+        placed = {"grid": examples.frame.d, "bounds": examples.frame.bounds}
+        tested = _read(test, {} if isinstance(test, Examples) else placed | reading)
     with recording_for(examples, ledger) as recording:
 
         def enter(plans: Sequence[Any]) -> None:

@@ -276,6 +276,9 @@ def test_data_frames_and_files_are_learned_from_as_they_are_read(examples, place
     assert geodp.learn(tmp_path / "p.csv", "quadtree", seed=1).release == expected.release
     rows = geodp.compare(frame, "quadtree", bounds=BOX, grid=GRID, test=examples, seed=1)
     assert [row.release for row in rows] == [expected.release]
+    # a test that says nothing of its place lies where the examples do
+    for learn_from in (examples, tmp_path / "p.csv"):
+        assert geodp.compare(learn_from, "quadtree", test=frame, seed=1)[0].errors == rows[0].errors
 
 
 def test_learn_takes_data_frames_whose_labels_are_words() -> None:
