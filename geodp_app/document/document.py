@@ -249,7 +249,11 @@ class Document:
             return replace(work, spent=(*others, charge))
 
         self.history.amend(noted)
-        # playing with simulated examples that are in no file is nothing to ask about
+        self.mark_grown()
+
+    def mark_grown(self) -> None:
+        """There is more of a run than in the file; to play with simulated examples that are in none
+        is nothing to ask about."""
         if self.path is not None or not self.work.simulated:
             self.history.mark_unsaved()
         self._notify()
@@ -293,7 +297,7 @@ class Document:
         self._notify()
 
     def mark_unsaved(self) -> None:
-        """Something beside the work, such as a run's step, is not in the file yet."""
+        """What is there is in no file."""
         self.history.mark_unsaved()
         self._notify()
 

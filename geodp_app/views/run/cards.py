@@ -388,6 +388,7 @@ class QueryCard(QFrame):
             # what was asked before it was known that the halts are used up has no answer
             if record.release.status != "halted":
                 log.ask(Question((x, y), record.release, record.diagnostics))
+                self._runs.document.mark_grown()
                 tell(f"({x}, {y}): {log.questions[-1].answer}. {self.refusal}".rstrip())
         if reply.refused:
             tell(f"The point cannot be asked about: {reply.refused}.")

@@ -131,6 +131,19 @@ def test_points_are_clicked_until_the_halts_are_used_up(qtbot, window, tmp_path)
     assert not card.button.isEnabled()
 
 
+def test_an_answer_that_is_in_no_file_is_asked_about(qtbot, window, tmp_path) -> None:
+    key(window, Qt.Key.Key_Q)
+    run(qtbot, window)
+    assert window.files.save_to(tmp_path / "s.geodp")
+    ask(qtbot, window, 26, 22)
+    assert window.document.history.dirty
+    assert window.files.save()
+    assert not window.document.history.dirty
+    kept = load_session(tmp_path / "s.geodp").run
+    assert kept is not None
+    assert [one.point for one in kept.questions] == [(26, 22)]
+
+
 def test_the_release_view_shows_answers_alone_and_can_ask(qtbot: QtBot, window: MainWindow) -> None:
     run(qtbot, window)
     card, layer = window.query_card, window.plane.questions
