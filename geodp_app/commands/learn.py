@@ -17,7 +17,7 @@ from geodp_app.commands import Parser, arguments, points
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError, PictureError, printable, refusals
 from geodp_app.files.ledger_recording import recording_of
-from geodp_app.files.writing import NewFile, try_files, write_files
+from geodp_app.files.writing import STDOUT, NewFile, try_files, write_files
 from geodp_app.progress import (
     ProgressBar,
     hears_curator,
@@ -374,6 +374,12 @@ def _settle(options: argparse.Namespace) -> tuple[Learner, dict[str, Any]]:
     if options.ask is not None:
         if "votes" not in learner.shows:
             raise InputError(f"--ask means nothing to {learner.id}: it is for --learner stability")
+        files = options.output, options.report, options.records, options.picture
+        if options.points in (Path("-"), Path("/dev/stdin")) or Path(STDOUT) in files:
+            raise InputError(
+                "--ask reads questions from standard input and writes their answers to standard "
+                "output: name files for all else"
+            )
         parameters |= {"halts": options.ask + 1, "kept": options.ask}
     if options.alpha is None:
         return learner, parameters

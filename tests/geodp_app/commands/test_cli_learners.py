@@ -196,6 +196,17 @@ def test_outside_of_the_clip_nobody_is_asked(points, tmp_path, monkeypatch, caps
     assert capsys.readouterr().out == "3,4,1\n3,9,0\n"  # it would be 1 by the votes
 
 
+def test_questions_and_answers_have_standard_input_and_output_for_themselves(
+    points, monkeypatch, capsys
+):
+    monkeypatch.setattr("sys.stdin", io.StringIO("3,4\n"))
+    for source, *more in (("/dev/stdin",), (points, "-o", "-"), (points, "--report=-")):
+        assert learn(Path(source), "--ask", "1", "-o", str(points.with_suffix(".json")), *more) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert "name files for all else" in said.err
+
+
 def test_other_learners_are_not_asked(points, tmp_path, capsys):
     target = str(tmp_path / "o.geojson")
     assert main(["learn", str(points), "--grid", "32", "--ask", "1", "-o", target]) == 2
