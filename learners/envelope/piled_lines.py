@@ -24,7 +24,7 @@ import numpy as np
 
 from geometry.arrays import Floats, Ints
 from geometry.columns import LineTables, count_columns, make_tables
-from geometry.compiled_loops import inner, njit
+from geometry.compiled_loops import borrowed, inner, njit
 from geometry.counting import NEGATIVE, POSITIVE, count_piece, forget_lines, line_row
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
@@ -217,6 +217,7 @@ def _mass(target, sampler, edges, box):
 @njit(cache=True, nogil=True, error_model="numpy")
 def _begin(target, sampler, edges):
     """Bound the first boxes and weigh them."""
+    target, sampler = borrowed((target, sampler))
     boxes, tree = sampler.boxes, sampler.tree
     size = len(boxes)
     for i in range(sampler.used[0]):
@@ -271,6 +272,8 @@ def _halve(target, sampler, edges, index):
 @njit(cache=True, nogil=True, error_model="numpy")
 def _try(target, totals, sampler, edges, positives, chunks, at, trials, theta):
     """(Trials made, packed sheets of the piece that was accepted or -1, next position)."""
+    target, totals, sampler = borrowed((target, totals, sampler))
+    chunks, theta = borrowed((chunks, theta))
     nodes, weights = sampler.lines.nodes, sampler.lines.weights
     side, basis = target.side, sampler.every.basis
     for made in range(trials):
