@@ -9,7 +9,6 @@ nothing, as test_envelope_selection.py states.
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -19,8 +18,9 @@ import pytest
 from geometry.columns import LineTables
 from geometry.grid_counts import GridCounts
 from learners.envelope import envelope_selection, piled_lines, race
+from learners.envelope.pile_gains import find_piles
 from learners.envelope.piled_lines import Sampler
-from learners.envelope.strands import Examples, Strand
+from learners.envelope.strands import Examples
 
 
 class QuickBits:
@@ -67,19 +67,36 @@ def _own_tables(tables: LineTables) -> LineTables:
     return own._replace(**parts)
 
 
+def _once(make: Callable[..., Any], key: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, that makes one thing only for each key of what it is given."""
+    made: dict[Any, Any] = {}
+
+    def once(*given: Any) -> Any:
+        if (name := key(*given)) not in made:
+            made[name] = make(*given)
+        return made[name]
+
+    return once
+
+
+def _bytes(counts: GridCounts, *rest: Any) -> bytes:
+    parts = counts.points, counts.labels, counts.amounts
+    return b"".join(part.tobytes() for part in parts) + repr(rest).encode()
+
+
+def _key(_: Any, target: Any, examples: Examples, boxes: Any, __: Any, *rest: Any) -> bytes:
+    """Strands differ in their boxes, in what they aim at and what they expect."""
+    return repr((target, rest)).encode() + examples.totals[0].tobytes() + boxes.tobytes()
+
+
 @contextmanager
 def one_sample() -> Iterator[None]:
     """Selections of one sample, score and rate: strands are started once, then copied."""
-    plain_start, plain_of = envelope_selection.start_strand, Examples.of
-    started: dict[bytes, Strand] = {}
-    read: dict[bytes, Examples] = {}
+    started = _once(envelope_selection.start_strand, _key)
+    begun = _once(piled_lines.begin_sampler, lambda *given: repr(given[4:]))
 
     def start(lattice: Any, target: Any, examples: Any, boxes: Any, source: Any, *rest: Any) -> Any:
-        # strands differ in their boxes, in what they aim at and what they expect
-        key = repr((target, rest)).encode() + examples.totals[0].tobytes() + boxes.tobytes()
-        if key not in started:
-            started[key] = plain_start(lattice, target, examples, boxes, QuickBits(0), *rest)
-        one = started[key]
+        one = started(lattice, target, examples, boxes, QuickBits(0), *rest)
         return replace(
             one,
             tables=_own_tables(one.tables),
@@ -89,26 +106,15 @@ def one_sample() -> Iterator[None]:
             theta=one.theta.copy(),
         )
 
-    def of(counts: GridCounts, in_pairs: bool = False, eta: float | None = None) -> Examples:
-        key = b"".join(part.tobytes() for part in (counts.points, counts.labels, counts.amounts))
-        key += repr((in_pairs, eta)).encode()
-        if key not in read:
-            read[key] = plain_of(counts, in_pairs, eta)
-        return read[key]
-
-    plain_begin = piled_lines.begin_sampler
-    begun: dict[str, Sampler] = {}
-
-    def begin(lattice: Any, piles: Any, left: Any, counts: Any, *rest: Any) -> Sampler:
-        key = repr(rest)
-        if key not in begun:
-            begun[key] = plain_begin(lattice, piles, left, counts, *rest)
-        return deepcopy(begun[key])
+    def begin(*given: Any) -> Sampler:
+        one = begun(*given)
+        return _own(one)._replace(every=_own_tables(one.every), left=_own_tables(one.left))
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(envelope_selection, "find_piles", _once(find_piles, _bytes))
         patch.setattr(piled_lines, "begin_sampler", begin)
         patch.setattr(envelope_selection, "start_strand", start)
-        patch.setattr(Examples, "of", of)
+        patch.setattr(Examples, "of", _once(Examples.of, _bytes))
         patch.setattr(race, "_POOL", _Now())
         # one after the other they cannot wait for each other
         patch.setattr(race, "_AHEAD", 1 << 62)

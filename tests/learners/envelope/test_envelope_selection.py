@@ -69,7 +69,7 @@ def test_draws_follow_the_enumerated_law(
     """Examples lie in a square of that side, in the middle if it is not the whole."""
     points, labels = random_examples(side, n, sampled)
     points += lattice.d // 2 * (side < lattice.d)
-    room = 1 << (18 if lattice.d < 64 else 22)
+    room = 1 << (18 if lattice.d < 64 else 24)
     selection = EnvelopeSelection(lattice, piece, table_bytes=room)
     score = score_of(role, k, labels, int(labels.sum()) // 2 if noisy is None else noisy)
     surely = 0.9999 if (piece, lattice.d) == ("triangle", 8) else 0.995

@@ -166,10 +166,11 @@ def test_a_node_weighs_what_its_leaves_do() -> None:
     ],
 )
 def test_draws_follow_the_enumerated_law(piece, role, k, seed, monkeypatch):
-    # room for a small grid: less to clear before each draw
+    # room and bits for a small grid: less to copy for each draw
     for name in ("_MOST_BOXES", "_MOST_NODES"):
         monkeypatch.setattr(piled_lines, name, 1 << 12)
-    monkeypatch.setattr(piled_lines, "_TABLE_BYTES", 1 << 20)
+    for name in ("_TABLE_BYTES", "_CHUNKS"):
+        monkeypatch.setattr(piled_lines, name, 1 << 16)
     points, labels = crowded(6, 9, 1, seed)
     selection = EnvelopeSelection(HalfplaneLattice(6), piece)
     score = score_of(role, k, labels, 6)
