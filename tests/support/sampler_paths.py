@@ -76,7 +76,9 @@ def run(strand: Strand, tape: Tape, wait: Tape = _SOME_WAIT, *, whole: bool = Tr
     """The strand after the trial of a tape."""
     after = copy_of(strand)
     tape = wait + tape
-    after.chunks = np.array(tape + [0] * draws.RESERVE, dtype=np.uint16)
+    after.chunks = np.zeros(len(tape) + draws.RESERVE, dtype=np.uint16)
+    after.chunks[: len(tape)] = tape
+    after.chunks.flags.writeable = False  # as bits are: the loop is compiled once
     after.at = 0
     while after.at == 0:
         after.advance(math.inf)
@@ -219,8 +221,8 @@ def trials(strand: Strand, lattice: HalfplaneLattice, most: int) -> Iterator[Tri
     while strand.partition.tally[BOXES] == len(strand.partition.boxes) and not strand.full:
         strand = copy_of(strand)
         strand.make_room()
-    capacity = len(strand.partition.boxes)
-    for index, chance, tape in leaves(strand.partition.tree, capacity):
+    alone = replace(strand, expected=NOTHING)
+    for index, chance, tape in leaves(strand.partition.tree, len(strand.partition.boxes)):
         box = strand.partition.boxes[index]
         unit = 1
         if strand.partition.factors[index, MIX_USED] == PLAIN:
@@ -230,7 +232,6 @@ def trials(strand: Strand, lattice: HalfplaneLattice, most: int) -> Iterator[Tri
             points = _cell_points(lattice, strand, index)
         for probability, chunks, inside in points:
             if inside:
-                alone = replace(strand, expected=NOTHING)
                 for share, fall, after in _by_fall(alone, tape + chunks, unit, unit * most):
                     for odds, coin in _kept(strand, after, lattice):
                         now, own = chance * probability * share * odds, tape + chunks + fall + coin
@@ -278,15 +279,15 @@ def _by_fall(
     """
     rate = strand.target.rate
 
-    def at(fall: int) -> tuple[Tape, Strand]:
+    def at(fall: int) -> tuple[Tape, Strand, tuple[bool, bytes]]:
         # the last of the 2**64 numbers that let it fall so far, and no further
         last = falls(rate, unit, fall + 1) if fall < most else falls(rate, unit, fall) - 1
         chunks = _digits(last)
-        return chunks, run(strand, tape + chunks)
+        after = run(strand, tape + chunks)
+        return chunks, after, (after.accepted is not None, state_of(after))
 
     def changes(low: int, high: int, first: Any, last: Any) -> Iterator[tuple[int, Any]]:
-        ends = [(one.accepted is not None, state_of(one)) for _, one in (first, last)]
-        if ends[0] == ends[1]:
+        if first[2] == last[2]:
             return
         if high - low == 1:
             yield high, last
@@ -300,7 +301,7 @@ def _by_fall(
     assert last[1].accepted is not None
     begun = [(0, first), *changes(0, most, first, last)]
     counts = [falls(rate, unit, begin) for begin, _ in begun] + [0]
-    for (_, (chunks, after)), (count, beyond) in zip(begun, pairwise(counts), strict=True):
+    for (_, (chunks, after, _)), (count, beyond) in zip(begun, pairwise(counts), strict=True):
         yield Fraction(count - beyond, _ALL), chunks, after
 
 

@@ -196,7 +196,7 @@ def test_only_boxes_that_meet_in_a_face_are_merged() -> None:
         # nothing of it is admitted
         (0, 4, -100, -90, 0, 1, 2, 2),
     ]
-    partition = strands.make_partition(16, 2)
+    partition = strands.make_partition(16, 2, np.int32)
     for box, (u0, u1, v0, v1, sheet, orders, positives, negatives) in zip(
         partition.boxes, rows, strict=False
     ):
