@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from counted import counted
+from counted import TIMES, counted, times_as_many
 from grids import grid_points
 from numpy.typing import NDArray
 
-from geometry.columns import count_columns
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import ConicLattice
@@ -26,11 +25,11 @@ from learners import (
     ThresholdLearner,
 )
 from learners.core.estimator import Estimator
-from learners.core.selection import PieceKind, Score, mistakes_score
+from learners.core.selection import mistakes_score
 from learners.cover import cover_run
 from learners.cover.best_piece import best_piece, gain_less_loss
 from learners.curved.selection import ConicSelection, count_areas
-from learners.envelope.envelope_selection import ConceptSelection, EnvelopeSelection
+from learners.envelope.envelope_selection import ConceptSelection
 from learners.privacy.randomness import SeededRandom
 from learners.tiles import tiles
 
@@ -149,31 +148,6 @@ def test_diagnostics_of_a_sample_taken_many_times_are_its_own_times_as_many(name
 
 
 # -- 64 bits --------------------------------------------------------------------------------
-
-#: A power of two: rates divided by it give the same doubles.
-TIMES = 1 << 31
-
-
-def times_as_many(counts: GridCounts) -> GridCounts:
-    return GridCounts(counts.d, counts.points, counts.labels, counts.amounts * TIMES)
-
-
-@pytest.mark.parametrize("d", [60, 4096])
-@pytest.mark.parametrize("piece", ["halfplane", "triangle"])
-def test_64_bits_draw_as_32_do(piece: PieceKind, d: int) -> None:
-    """2^31 times the examples at a rate divided by 2^31: every trial ends as it did."""
-    points, labels = rows(d, 400)
-    few = counted(points, labels, d)
-    many = times_as_many(few)
-    assert [packed.dtype for packed in count_columns(few)] == [np.int32] * 2
-    assert [packed.dtype for packed in count_columns(many)] == [np.int64] * 2
-    selection = EnvelopeSelection(HalfplaneLattice(d), piece)
-    noisy = few.positives - 20
-    one = selection.select(few, Score(2, -noisy, 0), 0.1, SeededRandom(3))
-    other = selection.select(many, Score(2, -noisy * TIMES, 0), 0.1 / TIMES, SeededRandom(3))
-    assert other.piece == one.piece
-    assert other.progress.trials == one.progress.trials
-    assert other.progress.log_mass == pytest.approx(one.progress.log_mass, rel=1e-12)
 
 
 @pytest.mark.parametrize("d", [60, 4096])

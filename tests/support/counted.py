@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,14 @@ def counted(points: Any, labels: Any, d: int) -> GridCounts:
     """Rows on the grid 0..d, counted."""
     rows = np.asarray(points, dtype=np.int64)
     return GridCounts.of_examples(rows, np.asarray(labels, dtype=np.bool_), d)
+
+
+#: A power of two: rates divided by it give the same doubles.
+TIMES = 1 << 31
+
+
+def times_as_many(counts: GridCounts) -> GridCounts:
+    return replace(counts, amounts=counts.amounts * TIMES)
 
 
 def as_counter(counts: GridCounts) -> Counter[tuple[int, int, bool]]:

@@ -2,11 +2,10 @@
 
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 import pytest
-from counted import counted
+from counted import TIMES, counted, times_as_many
 from dual_boxes import holds, reading
 from envelope_laws import watched_strands
 from grids import cornered
@@ -14,7 +13,7 @@ from grids import cornered
 from geometry.columns import count_columns
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import MAX_D, HalfplaneLattice
-from learners.core.selection import PieceKind, Selected, set_cover_score
+from learners.core.selection import PieceKind, Score, Selected, set_cover_score
 from learners.envelope import partition, race, strands
 from learners.envelope.boxes import SHEETS, first_boxes, readings
 from learners.envelope.envelope_selection import EnvelopeSelection
@@ -97,35 +96,35 @@ def test_a_partition_that_has_grown_is_the_same() -> None:
         assert (old == new).all()
 
 
-def draws(lattice: HalfplaneLattice, piece: PieceKind) -> list[Any]:
-    found = []
-    for seed in range(3):
-        one = select(lattice, piece, seed)
-        found.append((one.piece, one.progress.trials, one.progress.boxes, one.details))
-    return found
-
-
-@pytest.mark.parametrize("factorised", [False, True])
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("lattice", "piece"),
     [
         (HalfplaneLattice(64), "triangle"),
         (HalfplaneLattice(MAX_D), "triangle"),
         (HalfplaneLattice(16, "paper"), "halfplane"),
+        (HalfplaneLattice(60), "halfplane"),
+        (HalfplaneLattice(4096), "halfplane"),
+        (HalfplaneLattice(4096), "triangle"),
     ],
-    ids=["widest", "largest", "paper"],
+    ids=["widest", "largest", "paper", "narrow columns", "wide columns", "of triangles"],
 )
 def test_a_seed_draws_the_same_from_rows_of_32_and_of_64_bits(
-    lattice: HalfplaneLattice, piece: PieceKind, factorised: bool, monkeypatch: pytest.MonkeyPatch
+    lattice: HalfplaneLattice, piece: PieceKind, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Boxes, trials and piece, where the sides of boxes are longest and where the grid is."""
-    if factorised:
-        monkeypatch.setattr(strands, "_PLAIN_BOXES", 0)
+    """Of 2^31 times the examples, at a rate divided by 2^31: every trial ends as it did."""
     monkeypatch.setattr(strands, "_PROGRESS", -100.0)
-    monkeypatch.setattr(EnvelopeSelection.__init__, "__defaults__", (1 << 12, 8 << 20))
-    narrow = draws(lattice, piece)
-    monkeypatch.setattr(strands, "box_type", lambda *_: np.int64)
-    assert draws(lattice, piece) == narrow
+    few = counted(*cornered(lattice.d, 3000, lattice.d, 0.05), lattice.d)
+    drawn = []
+    for counts, kind, times in ((few, np.int32, 1), (times_as_many(few), np.int64, TIMES)):
+        assert [packed.dtype for packed in count_columns(counts)] == [kind] * 2
+        # as many lines
+        room = (2 << 20) * np.dtype(kind).itemsize
+        selection = EnvelopeSelection(lattice, piece, 1 << 12, room)
+        score, rate = Score(2, -700 * times, 0), 0.15 / times
+        one = selection.select(counts, score, rate, SeededRandom(seed))
+        drawn.append((one.piece, one.progress, one.details))
+    assert drawn[0] == drawn[1]
 
 
 def test_boxes_of_a_large_grid_in_the_papers_measure_hold_every_piece(monkeypatch):
