@@ -1,7 +1,6 @@
 """Where the envelope's boxes lie, and the heaviest of them: for those who watch a draw."""
 
 import gc
-import itertools
 import weakref
 
 import numpy as np
@@ -21,20 +20,16 @@ R = 16
 
 def by_hand(boxes: tuple[HeavyBox, ...], lattice: HalfplaneLattice) -> np.ndarray:
     """Every box's share put evenly on its rectangles, shape (4, R, R)."""
-    size = (lattice.high + 1 - lattice.low) / R
-    ends = [lattice.low + i * size for i in range(R + 1)]
-    pictures = np.zeros((4, R, R))
-    for box in boxes:
-        for sheet, (u0, u1, v0, v1) in zip(box.sheets, box.rectangles, strict=True):
-            across, up = (
-                [
-                    max(0, min(b, high) - max(a, low)) / (high - low)
-                    for a, b in itertools.pairwise(ends)
-                ]
-                for low, high in ((u0, u1), (v0, v1))
-            )
-            pictures[sheet] += box.share * np.outer(across, up)
-    return pictures
+    ends = np.linspace(lattice.low, lattice.high + 1, R + 1)
+    rows = [
+        (box.share, *row) for box in boxes for row in zip(box.sheets, box.rectangles, strict=True)
+    ]
+    shares, sheets, sides = map(np.array, zip(*rows, strict=True))
+    low, high = np.split(sides.reshape(-1, 2, 2), 2, axis=2)
+    held = np.minimum(high, ends[1:]) - np.maximum(low, ends[:-1])
+    across, up = (held.clip(0) / (high - low)).swapaxes(0, 1)
+    weights = shares * (sheets == np.arange(4)[:, None])
+    return np.einsum("sb,bi,bj->sij", weights, across, up, optimize=True)
 
 
 def watched(kind: str, rate: float) -> list[tuple[SheetDensities, tuple[HeavyBox, ...]]]:
