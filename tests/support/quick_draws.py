@@ -30,10 +30,10 @@ class QuickBits:
 
     def __init__(self, seed: int | np.random.SeedSequence) -> None:
         self._seeds = np.random.SeedSequence(seed) if isinstance(seed, int) else seed
-        self._generator = np.random.Generator(np.random.SFC64(self._seeds))
+        self._words = np.random.SFC64(self._seeds)
 
     def bytes(self, count: int) -> bytes:
-        return self._generator.bytes(count)
+        return self._words.random_raw(count // 8 + 1).tobytes()[:count]
 
     def spawn(self) -> Self:
         return QuickBits(self._seeds.spawn(1)[0])
