@@ -4,6 +4,7 @@ import itertools
 import math
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 from types import ModuleType
 from unittest import mock
 
@@ -261,35 +262,38 @@ def test_no_piece_is_drawn_more_sharply_than_labels_are_worth() -> None:
     assert candidates(1000, 1.0, 1024, 0.3) == candidates(1000, 1.0, 1024)
 
 
-def test_wrong_labels_are_seen_and_not_followed() -> None:
-    """At a large epsilon pieces would follow them, and seven points in a hundred be wrong."""
+@cache
+def fitted(wrong: float) -> tuple[PolygonUnionLearner, float, float]:
+    """A learner of a half with so large a share of wrong labels, the share there is, and the side
+    of a square that tidying takes for one nat."""
     rng = np.random.default_rng(8)
     points = rng.integers(0, 257, (10_000, 2))
-    right = points.sum(axis=1) < 300
-    wrong = rng.random(10_000) < 0.2
+    flipped = rng.random(10_000) < wrong
+    model = PolygonUnionLearner(grid=256, epsilon=5.0, seed=4)
+    with mock.patch.object(tiles, "tidied", wraps=tiles.tidied) as tidied:
+        model.fit(points, (points.sum(axis=1) < 300) ^ flipped)
+    return model, float(flipped.mean()), tidied.call_args[0][1]
+
+
+@pytest.mark.parametrize(("wrong", "errors"), [(0.0, 0.01), (0.2, 0.025)])
+def test_wrong_labels_are_seen_and_not_followed(wrong: float, errors: float) -> None:
+    """At a large epsilon pieces would follow them, and seven points in a hundred be wrong."""
+    model, share, _ = fitted(wrong)
+    public = dict(model.release_.parameters)
+    assert public["noisy_mistakes"] / 10_000 == pytest.approx(share, abs=0.03)
+    found = wrong_share(public["noisy_mistakes"], public["noisy_count"], 256)
+    assert public.get("wrong_labels", 0.0) == found
+    assert (found > 0) == (share > 0.1)
     grid = np.indices((257, 257)).reshape(2, -1).T
-    for labels, errors in ((right, 0.01), (right ^ wrong, 0.025)):
-        model = PolygonUnionLearner(grid=256, epsilon=5.0, seed=4).fit(points, labels)
-        public = dict(model.release_.parameters)
-        share = float(np.mean(labels != right))
-        assert public["noisy_mistakes"] / 10_000 == pytest.approx(share, abs=0.03)
-        found = wrong_share(public["noisy_mistakes"], public["noisy_count"], 256)
-        assert public.get("wrong_labels", 0.0) == found
-        assert (found > 0) == (share > 0.1)
-        assert np.mean(model.predict(grid) != (grid.sum(axis=1) < 300)) < errors
+    assert np.mean(model.predict(grid) != (grid.sum(axis=1) < 300)) < errors
 
 
 def test_tidying_counts_wrong_labels_out() -> None:
     """An example in what changes its label speaks against it once less 2w times."""
-    rng = np.random.default_rng(8)
-    points = rng.integers(0, 257, (10_000, 2))
-    labels = (points.sum(axis=1) < 300) ^ (rng.random(10_000) < 0.2)
-    with mock.patch.object(tiles, "tidied", wraps=tiles.tidied) as tidied:
-        release = PolygonUnionLearner(grid=256, epsilon=5.0, seed=4).fit(points, labels).release_
-    public = dict(release.parameters)
+    model, _, unit = fitted(0.2)
+    public = dict(model.release_.parameters)
     count, wrong = public["noisy_count"], public["wrong_labels"]
     assert wrong > 0.1
-    (_, unit, _), _ = tidied.call_args
     nats = count * label_rate(wrong) * (1 - 2 * wrong) * unit**2 / 256**2
     assert nats == pytest.approx(1)
 
@@ -338,8 +342,21 @@ def bins_from(place: tuple[int, int], points: NDArray[np.int64], w: int) -> list
     ]
 
 
-def all_pieces(points: NDArray[np.int64], w: int) -> dict[int, set[tuple[bool, ...]]]:
-    """What the pieces of each number of edges hold of the points."""
+def sample(rng: np.random.Generator, width: int, m: int) -> tuple[NDArray[np.int64], ...]:
+    places = rng.permutation(2 * width * width)[:m]
+    points = np.stack([places // 2 // width, places // 2 % width], axis=1)
+    return points, places % 2 == 1, rng.integers(1, 4, m)
+
+
+def a_sample(seed: int) -> tuple[NDArray[np.int64], ...]:
+    return sample(np.random.default_rng(seed), 4, 14)
+
+
+@cache
+def all_pieces(seed: int) -> dict[int, NDArray[np.bool_]]:
+    """What the pieces of each number of edges hold of that sample's points."""
+    points, w = scaled(a_sample(seed)[0], 4)
+    w = int(w)
     ends = [(w * k // SIDE, 0) for k in range(SIDE)] + [(w, w * k // SIDE) for k in range(SIDE)]
     ends += [(w - x, w - y) for x, y in ends]
     count = 4 * SIDE
@@ -360,25 +377,18 @@ def all_pieces(points: NDArray[np.int64], w: int) -> dict[int, set[tuple[bool, .
         bins = bins_from(apex, points, w)
         for p, q in itertools.combinations(range(count + 1), 2):
             pieces[2].add(tuple(p <= b < q for b in bins))
-    return pieces
-
-
-def sample(rng: np.random.Generator, width: int, m: int) -> tuple[NDArray[np.int64], ...]:
-    places = rng.permutation(2 * width * width)[:m]
-    points = np.stack([places // 2 // width, places // 2 % width], axis=1)
-    return points, places % 2 == 1, rng.integers(1, 4, m)
+    return {edges: np.array(sorted(held)) for edges, held in pieces.items()}
 
 
 @pytest.mark.parametrize("edges", [1, 2])
 @pytest.mark.parametrize("edge", [0, 1, 2])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_fewest_are_those_of_all_pieces(small, seed, edge, edges):
-    points, labels, amounts = sample(np.random.default_rng(seed), 4, 14)
+    points, labels, amounts = a_sample(seed)
     points, w = scaled(points, 4)
-    held = {edges: np.array(sorted(pieces)) for edges, pieces in all_pieces(points, int(w)).items()}
     least = min(
         int(((inside != (labels ^ swapped)) @ amounts).min()) + edge * count
-        for count, inside in held.items()
+        for count, inside in all_pieces(seed).items()
         for swapped in (False, True)
         if count <= edges
     )
