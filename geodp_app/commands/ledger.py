@@ -159,6 +159,8 @@ def _spent(path: Path, ledger: Path, unit: str | None) -> Past:
 
     if file_kind(path) == "session":
         work = load_session(path).work
+        if work.simulated and work.spent:
+            raise InputError(f"{path}: its examples are simulated, and nobody's: leave it out")
         runs = [past_run(charge) for charge in work.spent]
         other = None if work.examples is None else work.examples.unit
         rows = 1 if work.examples is None else work.examples.rows

@@ -473,6 +473,19 @@ def test_sessions_and_learned_files_of_the_past_join(points, tmp_path, capsys) -
         assert "one person, named by who: they do not add up" in outcome
 
 
+def test_what_simulated_examples_spent_is_nobodys_and_does_not_join(ledger, tmp_path, capsys):
+    document = Document()
+    document.open_example("L")
+    document.sample()
+    charge = run_charge(1.0, 1e-6, "add-remove", finished=True)
+    assert document.work.examples is not None
+    document.charge(document.work.examples, charge)
+    save_session(tmp_path / "l.geodp", document.work)
+    outcome = fails(capsys, "ledger", ledger.path, "--join", tmp_path / "l.geodp")
+    assert "its examples are simulated, and nobody's" in outcome
+    assert ledger.state().entries == ()
+
+
 def test_a_session_of_persons_joins_their_ledger_and_no_other(points, tmp_path, capsys) -> None:
     document = Document()
     import_examples(points, document)
