@@ -118,6 +118,7 @@ if TYPE_CHECKING:
         MemorizingLearner as MemorizingLearner,
         PrivateFiniteClassLearner as PrivateFiniteClassLearner,
     )
+    from learners.privacy.accounting import Neighbours
     from learners.stability.stability_learner import StabilityLearner as StabilityLearner
 
 #: Where other names come from, when they are first asked for.
@@ -321,6 +322,7 @@ def compare(
     epsilon: float = 1.0,
     delta: float = 1e-6,
     k: int | None = None,
+    neighbours: Neighbours = "add-remove",
     seed: int | None = None,
     ledger: str | os.PathLike[str] | None = None,
     **reading: Any,
@@ -343,6 +345,7 @@ def compare(
     holdout, epsilon, delta : float
     k : int, optional
         Pieces of a good shape, for learners that count them; at least one has to.
+    neighbours : {"add-remove", "replace-one"}
     seed : int, optional
     ledger : path-like, optional
         As in :func:`learn`: all of them are entered before the first draws.
@@ -379,7 +382,7 @@ def compare(
     _input.checked("ledger", ledger, _input.PATHS, "a path")
     known = None if names is None else _known_names(names)
     settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "k": k, "seed": seed}
-    contenders = make_contenders(known, **settings)
+    contenders = make_contenders(known, neighbours=neighbours, **settings)
     share = real("holdout", holdout)
     if not 0 < share < 1:
         raise InputError(f"holdout must lie strictly between 0 and 1, got {holdout}")
@@ -415,6 +418,7 @@ def rehearse(
     epsilon: float | Sequence[float] = 1.0,
     delta: float = 1e-6,
     k: int | Sequence[int] | None = None,
+    neighbours: Neighbours = "add-remove",
     runs: int = 5,
     grid: int = 1024,
     bounds: Box | None = None,
@@ -431,7 +435,7 @@ def rehearse(
     target, grid, bounds, distribution, noise, seed
         As :func:`sample` takes them; the seed is that of the learners, too.
     n, epsilon : number or sequence of numbers
-    names, delta, k
+    names, delta, k, neighbours
         As :func:`compare` takes them; k may be a sequence, and brings no learners.
     runs : int
         Runs of each learner at each epsilon and n, each on a sample of its own.
@@ -471,6 +475,7 @@ def rehearse(
         [real("epsilon", one) for one in epsilons],
         [whole("k", one, 1) for one in counts],
         delta=real("delta", delta),
+        neighbours=neighbours,
         seed=seed,
     )
     how: dict[str, Any] = {"runs": whole("runs", runs, 1), "noise": noise}

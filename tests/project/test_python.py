@@ -628,6 +628,17 @@ def test_k_brings_the_learners_that_need_it() -> None:
     assert [row.record()["k"] for row in rows] == [None, None, None, 1, 1]
 
 
+def test_what_may_differ_is_asked_of_all_that_are_compared_or_rehearsed() -> None:
+    few = geodp.sample("L", 60, grid=8, seed=1)
+    rows = geodp.compare(few, ["tiles", "greedy-cover"], k=1, neighbours="replace-one", seed=1)
+    assert [row.privacy and row.privacy.neighbours for row in rows] == ["replace-one", None]
+    told = {"neighbours": "replace-one", "runs": 1, "grid": 8, "seed": 1}
+    assert "--neighbours replace-one" in geodp.rehearse("L", 9, "tiles", **told)["command"][0]
+    for wrong in (geodp.compare, lambda *given, **more: geodp.rehearse("L", 9, given[1], **more)):
+        with pytest.raises(geodp.InputError, match="neighbours"):
+            wrong(few, ["tiles"], neighbours="swap")
+
+
 def test_a_comparison_is_a_tidy_data_frame(examples: Examples) -> None:
     rows = geodp.compare(examples, ["quadtree", "greedy-convex"], epsilon=2, k=1, seed=1)
     frame = rows.to_dataframe()

@@ -165,7 +165,9 @@ class CompareWindow(QDialog):
         tip = "The shapes as GeoJSON and the table as CSV; of a rehearsal the table alone"
         self.save_button = dressed(QPushButton("Save…"), tip=tip)
         self.copy_button = dressed(QPushButton("Copy command"), tip="To the clipboard")
-        self.stale = dressed(QLabel("The drawing, the examples or ε have changed since."), "note")
+        self.stale = dressed(
+            QLabel("The drawing, examples or settings have changed since."), "note"
+        )
         foot = fill(None, (self.stale, 1), across=True)
         foot.addStretch(0)
         fill(foot, self.copy_button, self.save_button, spacing=8)
@@ -423,7 +425,8 @@ def _same(compared: Work | None, now: Work, *, rehearsed: bool) -> bool:
         return True
     a, b = compared.run, now.run
     same = compared.examples is now.examples and compared.drawing == now.drawing and not rehearsed
-    return same and all(a[name] == b[name] for name in ("epsilon", "delta", "neighbours", "seed"))
+    asked = "epsilon", "delta", "neighbours", "seed", "finish"
+    return same and all(a[name] == b[name] for name in asked)
 
 
 def _settings_text(work: Work) -> str:

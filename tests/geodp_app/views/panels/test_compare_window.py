@@ -122,8 +122,14 @@ def test_three_learners_on_a_drawing(qtbot, window, tmp_path, monkeypatch):
     press(compare.save_button)  # the folder is not empty any more
     assert "is not empty" in compare.banner.text()
 
+    finish = window.document.work.run["finish"]
+    for given in ({"finish": "none" if finish == "sharpen" else "sharpen"}, {"epsilon": 1.0}):
+        before = window.document.work
+        window.document.set_run(**given)
+        assert compare.stale.isVisible()
+        window.document.set_run(**{name: before.run[name] for name in given})
+        assert not compare.stale.isVisible()
     window.document.set_run(epsilon=1.0)
-    assert compare.stale.isVisible()
     choose(compare, "quadtree")
     run(qtbot, compare)
     assert list(plane.items) == ["quadtree"]
