@@ -17,7 +17,7 @@ from geodp_app.runs.run_log import RunLog
 from geometry.tiling import EdgeZone
 from learners.core.learned_shape import check_of
 from learners.core.records import StepRecord, StepRelease, TileStep
-from learners.core.releases import Release, support_words
+from learners.core.releases import PiecesRelease, Release, support_words
 from learners.core.selection import Role
 from learners.cover.set_cover import rate_before_sharpening
 from learners.declaration import Learner
@@ -241,9 +241,12 @@ def _gained(log: RunLog) -> str:
     if not made:
         return f"{counted(len(log.records), 'tile')}, each labelled by its own examples."
     gained = _listed([count(gain) if gain else "none" for gain in log.gains[:made]])
+    bounds = log.role == "conjunction"
     if made == 1:
-        return f"One {piece}, chosen for what it labels rightly: {gained} examples."
-    if log.role == "conjunction":
+        what = "negatives that it leaves out" if bounds else "positives that it covers"
+        less = "positives" if bounds else "negatives"
+        return f"One {piece}, chosen for the {what}, less the {less}: {gained}."
+    if bounds:
         return (
             f"{count(made)} {piece}s bound the shape, each chosen for the negatives that it leaves "
             f"out, less the positives: {gained}."
@@ -272,9 +275,11 @@ def published_words(release: Release, *, clipped: bool = False) -> str:
         return "Nothing to publish: no noise was drawn, so the shape is not private."
     pieces = [step for step in release.steps if step.tile is None]
     tiles = len(release.steps) - len(pieces)
-    three = any(len(step.halfplanes) == 3 for step in pieces)
+    meets = isinstance(release, PiecesRelease) and release.role == "conjunction"
+    three = not meets and any(len(step.halfplanes) == 3 for step in pieces)
     held = [counted(len(pieces), "triangle" if three else "piece")] if pieces else []
-    labels = "their edges drawn again" if pieces else f"the labels of {counted(tiles, 'tile')}"
+    edges = f"{'its' if len(pieces) == 1 else 'their'} edges drawn again"
+    labels = edges if pieces else f"the labels of {counted(tiles, 'tile')}"
     held += [labels] if tiles else []
     drawn = ("selections", "sharpening")
     held += [charge.name for charge in privacy.charges if charge.name not in drawn]

@@ -17,7 +17,7 @@ from geodp_app.runs.odds import Candidate, ConicQuestion, WhatIf, centres_inside
 from geodp_app.runs.protocol import AsGood, ShadeQuestion
 from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.why import odds_words, score_words, why
+from geodp_app.runs.why import odds_words, published_words, score_words, summary, why
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.lift import Conic, ConicLattice
 from learners.core.records import Piece, StepRecord, StepRelease, TileStep, inside_piece
@@ -213,6 +213,35 @@ def test_a_step_that_takes_nothing_right_says_that_it_found_nothing() -> None:
 def test_odds_are_shares_in_percent_and_say_when_they_are_estimates(known, words):
     assert odds_words(known) == f"Chance of {words}"
     assert odds_words(()) == ""
+
+
+@pytest.mark.parametrize(
+    ("learner", "chosen"),
+    [
+        ("discs", "One disc, chosen for the positives that it covers, less the negatives: "),
+        ("threshold", "One halfplane, chosen for the negatives that it leaves out, less the "),
+    ],
+)
+def test_one_piece_is_said_to_gain_what_it_decides_rightly_less_wrongly(learner, chosen):
+    points, labels = sample()
+    settings = RunSettings(learner, epsilon=2.0, k=1, n_steps=1, seed=2)
+    log = logged(settings, Examples(points, labels.astype(np.int64), Frame(GRID)))
+    (record,) = log.records
+    _, right, wrong = counted(log, record)
+    assert min(right, wrong) > 0
+    words = summary(log).partition(". ")[0]
+    assert words.startswith(chosen)
+    assert number(words.rpartition(" ")[2]) == right - wrong
+
+
+def test_a_threshold_that_labels_everything_0_is_no_triangle() -> None:
+    """It takes three halfplanes to say so."""
+    points = np.array([(0, 0), (0, GRID), (GRID, 0), (GRID, GRID)] * 20)
+    settings = RunSettings("threshold", epsilon=20.0, seed=2)
+    log = logged(settings, Examples(points, np.zeros(80, dtype=np.int64), Frame(GRID)))
+    assert log.release is not None
+    assert len(log.records[0].release.halfplanes) == 3
+    assert "May be published: 1 piece." in published_words(log.release)
 
 
 def test_a_score_that_its_numbers_do_not_make_stands_alone() -> None:
