@@ -155,7 +155,7 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
             event.type() == QEvent.Type.ShortcutOverride
             and isinstance(event, QKeyEvent)
             and _plain(event)
-            and (event.key() in _MOVES or event.key() in _ZOOMS or event.key() in _OWN)
+            and (event.key() in _MOVES or event.key() in _ZOOMS or _own(event))
         ):
             event.accept()
             return True
@@ -176,12 +176,12 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
                 self.moved_by_hand.emit()
         elif key in _ZOOMS:
             self.zoom(_ZOOMS[key])
+        elif not _own(event):
+            event.ignore()
         elif key == Qt.Key.Key_F:
             self.fit_wanted.emit()
-        elif key == Qt.Key.Key_Escape:
-            self.dropped.emit()
         else:
-            event.ignore()
+            self.dropped.emit()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Take what can be dragged, or begin to pan."""
@@ -256,6 +256,11 @@ def _plain(event: QKeyEvent) -> bool:
     """No Ctrl, Alt or Meta; Shift may be needed for +."""
     shift, keypad = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.KeypadModifier
     return not (event.modifiers() & ~(shift | keypad))
+
+
+def _own(event: QKeyEvent) -> bool:
+    """F or Escape alone: with Shift F is an action's, which zooms to the chosen cell."""
+    return event.key() in _OWN and not event.modifiers() & Qt.KeyboardModifier.ShiftModifier
 
 
 Floats = NDArray[np.float64]

@@ -343,8 +343,9 @@ class DualView(QWidget):
             self._show_sheet()
 
     def fit(self) -> None:
-        """Show all of the sheet."""
-        self.stack.view.fit()
+        """Show all of every sheet that is in sight."""
+        for sheet in self.stack.shown:
+            self.sheets[sheet].fit()
 
     def start_over(self) -> None:
         """Show the first sheet, and all sheets whole, as at first."""
@@ -364,10 +365,12 @@ class DualView(QWidget):
     def zoom_to_streak(self) -> None:
         """Show where the probability of the edge lies on the sheet."""
         window = self.pictures.streak(self.sheet)
-        if window is None:
+        if window is not None:
+            self.stack.view.zoom_to(window)
+        elif self.pictures.shading:
             self.readout.setText("No probability to speak of lies on this sheet")
         else:
-            self.stack.view.zoom_to(window)
+            self.readout.setText("Nothing is shaded that would tell where the probability lies")
 
     # events and answers
 

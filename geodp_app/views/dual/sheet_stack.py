@@ -280,10 +280,10 @@ class SheetStack(QWidget):
             view.fit()
 
     def show_current(self) -> None:
-        """Show the current sheet large, or all of them."""
+        """Show the current sheet large, or all of them; none where there is nothing to show."""
         self.strip.setVisible(self._plotted and not self._whole)
         for sheet, view in self.sheets.items():
-            view.setVisible(sheet in self.shown)
+            view.setVisible(self._plotted and sheet in self.shown)
         self.place()
 
     def set_palette(self, palette: Palette) -> None:

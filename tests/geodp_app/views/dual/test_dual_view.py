@@ -307,6 +307,7 @@ def test_the_plot_keeps_its_keys_from_shortcuts_of_the_window(view: DualView) ->
         (Qt.Key.Key_F, none, True),
         (Qt.Key.Key_Plus, Qt.KeyboardModifier.ShiftModifier, True),
         (Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier, False),
+        (Qt.Key.Key_F, Qt.KeyboardModifier.ShiftModifier, False),
         (Qt.Key.Key_P, none, False),
     ):
         event = QKeyEvent(QEvent.Type.ShortcutOverride, key, modifiers)
@@ -339,6 +340,30 @@ def test_zoom_to_chosen_shows_the_newest_point_and_fit_everything(qtbot, view):
     view.set_pieces(())
     view.zoom_to_chosen()
     assert "No chosen point" in view.readout.text()
+
+
+def test_fit_shows_all_of_every_sheet_in_sight(qtbot: QtBot, view: DualView) -> None:
+    view.set_pieces(PIECES, whole=True)
+    settle(qtbot, view)
+    assert large(view) == list(Sheet)
+    for sheet in view.sheets.values():
+        sheet.plot.zoom(0.5)
+    qtbot.mouseClick(view.controls.fit, Qt.MouseButton.LeftButton)
+    assert all(sheet.plot.window().width > LATTICE.d for sheet in view.sheets.values())
+    # without a class of halfplanes nothing is plotted of the one before
+    view.set_lattice(None, "None")
+    assert large(view) == []
+    assert view.stack.empty.isVisible()
+    view.set_lattice(LATTICE)
+    assert large(view) != []
+
+
+def test_where_nothing_is_shaded_no_probability_is_said_to_be_missing(view: DualView) -> None:
+    view.zoom_to_streak()
+    assert "No probability" not in view.readout.text()
+    view.set_shading(raster(), nats=None)
+    view.zoom_to_streak()
+    assert view.readout.text() == "No probability to speak of lies on this sheet"
 
 
 def test_the_deepest_zoom_still_tells_lattice_points_apart(qtbot: QtBot, view: DualView) -> None:
