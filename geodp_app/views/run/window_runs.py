@@ -159,12 +159,14 @@ class WindowRuns(QObject):
         elif self._ready():
             self._wanted = True
             self.controller.run()
+        self.changed.emit(False)  # it may have to wait for the learner, and is asked for by now
 
     def step(self) -> None:
         """Make one step of the run."""
         if not self.busy and self._ready():
             self._wanted = self._paused = False
             self.controller.step()
+            self.changed.emit(False)
 
     def cancel(self) -> None:
         """Stop now; what the selection under way would have chosen is never known."""

@@ -311,6 +311,7 @@ class MainWindow(WindowViews):
         for pane in (self.plane_pane, self.dual_pane):
             pane.mark.setVisible(not release)
         self.commands.by_id["release_view"].setChecked(release)
+        self.commands.refresh_run()
         if release and (self.runs.current is None or self.runs.current.release is None):
             said = "Nothing is released yet: a release exists when all steps are done."
             self.status_line.tell(said)

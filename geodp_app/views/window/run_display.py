@@ -95,7 +95,7 @@ class RunDisplay(QObject):
         # figures as they are
         mask = runs.document.work.within
         parts = (work.drawing, work.bounds, work.examples, work.run, mask)
-        values = (*parts, log, log.release if log else None)
+        values = (*parts, log, log.privacy if log else None, log.release if log else None)
         counts = (len(log.records), len(log.questions)) if log else (0, 0)
         place = (log.cursor, log.at_end) if log else (0, False)
         moment = (*map(id, values), *counts, *place, past, self._release, self._boxes)

@@ -124,6 +124,9 @@ class WindowActions:
         runs, by_id = self._runs, self.by_id
         log, looked = runs.current, runs.stepped_through
         back = looked is not None and looked.cursor > 0
+        end = 0 if looked is None else looked.newest if looked.release is None else looked.last
+        shows = () if looked is None or looked.at_end else looked.settings.declared.shows
+        sheets = back and "dual plane" in shows
         self._enable(
             export_learned=log is not None and log.release is not None,
             export_steps=log is not None and bool(log.records),
@@ -131,9 +134,9 @@ class WindowActions:
             stop=runs.busy,
             reset=log is not None,
             back=back,
-            forward=looked is not None and looked.cursor < len(looked.records),
-            zoom_to_chosen=back,
-            zoom_to_streak=back,
+            forward=runs.place < end,
+            zoom_to_chosen=sheets,
+            zoom_to_streak=sheets and not self._files.release_view,
         )
         waits, export = self._files.export_waits, self._table["export_learned"]
         by_id["export_learned"].setToolTip(waits or tool_tip(export))

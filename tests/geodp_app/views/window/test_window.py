@@ -127,6 +127,56 @@ def test_from_the_first_click_to_the_reopened_file(qtbot, window, tmp_path, monk
     assert again.records == log.records
 
 
+def test_a_run_that_waits_for_the_learner_is_said_to_be_asked_for(window, monkeypatch):
+    draw_l(window)
+    quick(window)
+    key(window, Qt.Key.Key_F6)
+    by_id, words = window.commands.by_id, "Preparing the learner…"
+    monkeypatch.setattr(window.runs.controller, "prepared", False)
+    for name in (Qt.Key.Key_F5, Qt.Key.Key_F10):
+        key(window, name)
+        assert window.learner.text() == f"{words} Your run starts then."
+        assert by_id["run"].text() == "Pause"
+        assert by_id["stop"].isEnabled()
+        assert not by_id["step"].isEnabled()
+        key(window, Qt.Key.Key_F5)
+        assert window.learner.text() == words
+        assert by_id["run"].text() == "Run"
+        assert not by_id["stop"].isEnabled()
+
+
+def test_what_a_run_will_spend_is_shown_before_its_first_step(qtbot, window, monkeypatch):
+    draw_l(window)
+    quick(window)
+    key(window, Qt.Key.Key_F6)
+    monkeypatch.setattr(window.runs.controller, "_next", lambda: None)  # it takes its time
+    key(window, Qt.Key.Key_F10)
+    qtbot.waitUntil(lambda: log_of(window).privacy is not None)
+    window.runs.changed.emit(False)
+    assert window.figures.budget.values["δ"].text() == "10⁻⁶"
+    assert window.why.aim.text().endswith("times as likely.")
+
+
+def test_forward_leads_to_the_end_and_zooms_are_of_a_step(finished: MainWindow) -> None:
+    window, by_id = finished, finished.commands.by_id
+
+    def enabled() -> set[str]:
+        names = ("back", "forward", "zoom_to_chosen", "zoom_to_streak")
+        return {name for name in names if by_id[name].isEnabled()}
+
+    assert enabled() == {"back"}
+    action(window, "back")
+    assert window.timeline.words.text() == "Triangle 4 of 4"
+    assert enabled() == {"back", "forward", "zoom_to_chosen", "zoom_to_streak"}
+    action(window, "forward")
+    assert window.timeline.text() == "The end"
+    action(window, "release_view")
+    action(window, "back")
+    assert enabled() == {"back", "forward", "zoom_to_chosen"}
+    action(window, "release_view")
+    assert "zoom_to_streak" in enabled()
+
+
 def test_the_sample_follows_the_number_that_is_typed(window: MainWindow) -> None:
     window.document.open_example("three")
     quick(window)
