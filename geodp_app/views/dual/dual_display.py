@@ -102,6 +102,8 @@ class DualQuestions(QObject):
         self._moment = None
         self._dual.set_shading(None)
         self._dual.set_what_if(None)
+        if self._report is not None:  # what it changed in another step
+            self.report_said.emit(self._report.words)
 
     def follow(self, log: RunLog | None) -> None:
         """Ask about the step at the log's cursor, between two steps or once it rests.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer, Signal
 from shapely.geometry.base import BaseGeometry
 
+from geodp_app.document.document import same_sample
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.dual.sheets import ShadeMode
@@ -60,6 +61,8 @@ class RunDisplay(QObject):
         w.dual.controls.choose("score")
         self._moment, self._kept = tuple[object, ...](), tuple[object, ...]()
         self._past_words = ""
+        #: Those that the one report was looked for in.
+        self._looked_at: Examples | None = None
         self._labels: tuple[Examples, NDArray[np.bool_]] | None = None
         self._mask: tuple[Mask | None, Frame] | None = None
         self._within: BaseGeometry | None = None
@@ -89,6 +92,8 @@ class RunDisplay(QObject):
         flash, self._flash = flash or self._flash, False
         w, runs = self._views, self._runs
         work, log, past = runs.shown
+        if not same_sample(work.examples, self._looked_at):
+            self.show_report(None)  # these may not have it, or label it otherwise
         if past and self._release:
             log, past = runs.current, ""
         # a change of the controller's state, of what runs spent or of a name leaves planes and
@@ -190,6 +195,7 @@ class RunDisplay(QObject):
         """Look at what one report changes in the step at the cursor; None for the shading again, as
         in the release view."""
         report = None if self._release else report
+        self._looked_at = self._runs.shown.work.examples
         self._views.plane.report.show(report)
         self.questions.look_at(report)
 

@@ -22,6 +22,7 @@ from geodp_app.runs.protocol import (
     ShadedSheet,
     ShadeQuestion,
 )
+from geodp_app.runs.questions import find_report
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.window.main_window import MainWindow
@@ -86,6 +87,22 @@ def test_an_answer_is_shown_while_its_moment_lasts(qtbot, window, asked):
     look_again(qtbot, window, asked)
     asked.answer()
     assert window.dual.pictures.shade_scale is not None
+
+
+def test_what_one_report_changes_is_said_of_its_step_and_of_its_sample(qtbot, window):
+    log, examples = log_of(window), window.document.work.examples
+    report = find_report(examples, tuple(examples.points[0].tolist()), 0.0, True)
+    window.display.show_report(report)
+    settle(qtbot, window)
+    assert window.why.report.text().startswith(f"{report.words} ")
+    for step in (0, log.last):
+        window.runs.move_cursor(step)
+        settle(qtbot, window)
+        assert window.why.report.text() == report.words
+    window.runs.set_live(False)
+    window.document.set_sample(seed=77)  # it may not be one of these
+    settle(qtbot, window)
+    assert not window.why.report.isVisible()
 
 
 #: What may happen between a question and its answer.
