@@ -203,10 +203,10 @@ class TileShown:
 def reading_words(lattice: HalfplaneLattice) -> str:
     """How to read the sheets."""
     chord = lattice.measure == "chord"
-    upper, lower = ("Above and Right", "Below and Left") if chord else ("Above", "Below")
+    upper, lower = ("Above, Right", "Below, Left") if chord else ("Above", "Below")
     return (
-        f"Each example is a line, each halfplane a point. In {upper} it holds the examples whose "
-        f"lines pass over the point, in {lower} those whose lines pass under it."
+        f"Each example is a line, each halfplane a point: it holds lines over it ({upper}) or "
+        f"under it ({lower})."
     )
 
 

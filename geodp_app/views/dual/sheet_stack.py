@@ -96,9 +96,19 @@ class SheetView(Themed, QWidget):
         return QSize(440, 440)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """A small sheet goes without words at its axes."""
+        """A small sheet goes without words at its axes, and without those that its title has no
+        room for."""
         super().resizeEvent(event)
         self.plot.set_labelled(self.width() >= _WIDE)
+        self._show_title()
+
+    def _show_title(self) -> None:
+        if self.lattice is None:
+            return
+        words = sheet_words(self.lattice, self.sheet)
+        self.title.setText(f"<b>{words.name}</b>: {words.meaning}")
+        if self.title.sizeHint().width() > self.width():
+            self.title.setText(f"<b>{words.name}</b>")
 
     # what is shown
 
@@ -106,7 +116,7 @@ class SheetView(Themed, QWidget):
         """Show the region of this class of halfplanes, all of it."""
         self.lattice = lattice
         words, whole = sheet_words(lattice, self.sheet), extent(lattice)
-        self.title.setText(f"<b>{words.name}</b>: {words.meaning}")
+        self._show_title()
         self.plot.setAccessibleName(f"Dual plane, sheet {words.name}")
         self.plot.setAccessibleDescription(
             f"Points are {words.meaning}. Across: {words.across}. Up: {words.up}."

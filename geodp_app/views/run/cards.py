@@ -316,6 +316,8 @@ class _Room(QScrollArea):
         self.setVerticalScrollBarPolicy(off if fits else needed)
 
 
+#: Least width of a field for a coordinate.
+_COORDINATE = 76
 #: What the theorem asks of whoever asks.
 _RULE = "The points that you ask about are published: choose them by what is released alone."
 
@@ -338,6 +340,7 @@ class QueryCard(QFrame):
         for name, field in zip("xy", fields, strict=True):
             label = QLabel(name)
             label.setBuddy(dressed(field, name=f"Ask about a point: {name}"))
+            field.setMinimumWidth(_COORDINATE)  # two and the button are beside each other
             fill(row, label, (field, 1))
         row.addWidget(self.button)
         self.answer = dressed(sentences(""), name="Answer")

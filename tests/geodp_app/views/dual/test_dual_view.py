@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from window_driver import hover, pixel
 
 from geodp_app.dual.lines import SOME_DRAWN
-from geodp_app.dual.scene import EMPTY, EMPTY_RELEASE
+from geodp_app.dual.scene import EMPTY, EMPTY_RELEASE, reading_words
 from geodp_app.dual.sheets import Window, dual_position, extent
 from geodp_app.palette import load_palette, ramp
 from geodp_app.runs.protocol import Change, ChangedSheet, ShadedCell, ShadedSheet
@@ -356,6 +356,21 @@ def test_fit_shows_all_of_every_sheet_in_sight(qtbot: QtBot, view: DualView) -> 
     assert view.stack.empty.isVisible()
     view.set_lattice(LATTICE)
     assert large(view) != []
+
+
+def test_no_sentence_is_cut_off_in_a_small_pane(qtbot: QtBot, view: DualView) -> None:
+    """As wide as in a window of 1180 pixels."""
+    view.resize(467, 460)
+    settle(qtbot, view)
+    assert view.readout.text() == reading_words(LATTICE)
+    assert view.readout.heightForWidth(view.readout.width()) <= view.readout.height()
+    view.set_pieces(PIECES, whole=True)
+    settle(qtbot, view)
+    titles = [sheet.title for sheet in view.sheets.values()]
+    assert all(title.sizeHint().width() <= title.width() for title in titles)
+    view.resize(900, 900)
+    settle(qtbot, view)
+    assert titles[2].text() == "<b>Right</b>: halfplanes right of a steep line"
 
 
 def test_where_nothing_is_shaded_no_probability_is_said_to_be_missing(view: DualView) -> None:

@@ -65,6 +65,8 @@ def test_points_are_clicked_until_the_halts_are_used_up(qtbot, window, tmp_path)
     log = log_of(window)
     assert card.isVisible()
     assert card.left.text().startswith("Halts left: ")
+    row = [card.x_field.geometry(), card.y_field.geometry(), card.button.geometry()]
+    assert all(left.right() < right.left() for left, right in itertools.pairwise(row))
     spent = window.document.work.spent
 
     # outside of what the shape is clipped to, all is 0 without a question
