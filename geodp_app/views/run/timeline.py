@@ -257,7 +257,7 @@ class Timeline(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("pane")
-        self._course, self._note, self._playing = Course(), "", False
+        self._course, self._note, self._playing, self._goes_on = Course(), "", False, False
         self._selecting: Selecting | None = None
         self.track = Track()
         self.track.valueChanged.connect(self._moved)
@@ -291,14 +291,17 @@ class Timeline(QFrame):
         gains: Sequence[int] = (),
         *,
         playing: bool = False,
+        goes_on: bool = True,
         selecting: Selecting | None = None,
     ) -> None:
         """Show a run, which of its stops is shown, from 0, and what was gained up to each; emits
         nothing.
 
-        `playing`: it goes on by itself.  `selecting`: how far the selection under way is.
+        `playing`: it goes on by itself.  `goes_on`: it can, if it is asked to.  `selecting`: how
+        far the selection under way is.
         """
         self._course, self._playing, self._selecting = course, playing, selecting
+        self._goes_on = goes_on
         if playing:
             self.player.stop()
         self.track.set_course(course, position, gains)
@@ -353,7 +356,7 @@ class Timeline(QFrame):
         if at >= done:
             self.player.stop()
         moving = self._playing or self.player.isActive()
-        self.play.setEnabled(moving or at < max(self._course.planned, done))
+        self.play.setEnabled(moving or at < (self._course.planned if self._goes_on else done))
         text = "Pause" if moving else "Play from here" if at < done else "Run on"
         self.play.setIcon(self._pause_icon if moving else self._play_icon)
         dressed(self.play, name=text, tip=text)

@@ -106,6 +106,14 @@ class WindowRuns(QObject):
         return self.controller.state in ("selecting", "waiting") or self.controller.pending
 
     @property
+    def goes_on(self) -> bool:
+        """Whether a run is paused that Run would go on with: else it begins another one."""
+        log = self.current
+        if log is None or log.release is not None or self.controller.state != "paused":
+            return False
+        return log.settings == self.document.work.run
+
+    @property
     def current(self) -> RunLog | None:
         """The log, if it belongs to the examples that are there now."""
         run = self.log
@@ -340,9 +348,8 @@ class WindowRuns(QObject):
 
     def _ready(self) -> bool:
         """Have a run that can go on, beginning one if need be; False when there can be none."""
-        log, paused = self.current, self.controller.state == "paused"
-        if paused and log and log.release is None and log.settings == self.document.work.run:
-            log.cursor = log.newest
+        if self.goes_on and self.log is not None:
+            self.log.cursor = self.log.newest
             return True
         try:
             if self.document.work.examples is None:

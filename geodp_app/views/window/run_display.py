@@ -126,6 +126,7 @@ class RunDisplay(QObject):
             course.position(runs.place),
             course.gains(log) if log and not self._release else (),
             playing=runs.busy,
+            goes_on=runs.goes_on,
             selecting=Selecting(len(log.records) + 1 if log else 1) if selecting else None,
         )
         self.shown.emit()

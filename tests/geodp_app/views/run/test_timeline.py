@@ -145,6 +145,14 @@ def test_at_the_last_step_made_play_asks_for_the_next_one(timeline: Timeline) ->
     assert not timeline.player.isActive()
 
 
+def test_play_asks_for_nothing_of_a_run_that_cannot_go_on(timeline: Timeline) -> None:
+    timeline.set_run(course(3, 12), 3, goes_on=False)
+    assert not timeline.play.isEnabled()
+    timeline.set_run(course(3, 12), 2, goes_on=False)
+    assert timeline.play.isEnabled()
+    assert timeline.play.accessibleName() == "Play from here"
+
+
 def test_a_selection_under_way_moves_and_tells_how_far_it_is(timeline: Timeline, qtbot) -> None:
     timeline.set_run(course(3, 12), 3)
     timeline.set_selecting(Selecting(4, SelectionProgress(12430, 8112, 0.0), 1.2))

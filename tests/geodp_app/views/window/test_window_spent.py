@@ -129,6 +129,24 @@ def test_a_reset_and_a_new_run_in_place_of_one_cancel_it(qtbot: QtBot, window: M
     assert note(window) == "3 runs, 2 not finished: together ε = 2, δ = 3·10⁻⁶"
 
 
+def test_play_goes_on_with_a_run_and_begins_none(qtbot, window, tmp_path, monkeypatch):
+    """What another one spends is spent by Run or Step alone."""
+    sampled(window)
+    window.runs.set_live(False)
+    window.document.set_run(n_steps=3)
+    first_step(qtbot, window)
+    assert window.timeline.play.isEnabled()
+    window.document.set_run(epsilon=2.0)
+    assert not window.timeline.play.isEnabled()
+    window.undo()
+    assert window.timeline.play.isEnabled()
+    path = tmp_path / "paused.geodp"
+    save(window, monkeypatch, path)
+    assert window.files.open(path)
+    assert window.timeline.words.text() == "Triangle 1 of 3"
+    assert not window.timeline.play.isEnabled()
+
+
 def test_a_run_is_not_charged_before_its_first_step(window, monkeypatch):
     """Stopped while loops are prepared, nothing has looked at the examples."""
     sampled(window)
