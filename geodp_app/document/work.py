@@ -132,6 +132,11 @@ class RunSettings:
         return self.declared.private and self["seed"] is None
 
     @property
+    def checked(self) -> bool:
+        """Whether a run keeps examples for a check, of which the learner sees nothing."""
+        return bool(self.parameters().get("check"))
+
+    @property
     def by_tiles(self) -> bool:
         """Whether each step of a run labels a tile of its own."""
         return self.declared.by_tiles

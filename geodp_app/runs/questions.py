@@ -103,8 +103,8 @@ def _rate(log: RunLog, score: Score, step: int) -> float:
     """Nats per unit of the integer score; 0 where pieces are not drawn by these scores alone."""
     # these are not drawn from the pieces that are shaded by weights of the examples
     other_odds = "odds" not in log.settings.declared.shows
-    # of what it kept for a check the learner saw nothing, and nobody knows what that was
-    checked = bool(log.settings.parameters().get("check"))
+    # nobody knows which examples were kept for a check
+    checked = log.settings.checked
     # the first half of the tiles, one colour of a chessboard, knows nothing of its neighbours
     alone = (len(log.tiling) + 1) // 2 if log.settings.by_tiles else step
     unknown = other_odds or checked or step > alone

@@ -34,6 +34,10 @@ _TIDIED = (
 )
 
 
+#: Said of the numbers of a step in a run with a check.
+UNSEEN = " Counted without the examples that are kept for the check."
+
+
 def why(
     record: StepRecord, learner: Learner, role: Role | None, k: int, wrong_before: int | None = None
 ) -> str:
@@ -232,7 +236,8 @@ def summary(log: RunLog, *, clipped: bool = False) -> str:
     """What a finished run came to, and what it publishes."""
     release, end = log.release, log.figures(len(log.records))
     assert release is not None
-    return f"{_gained(log)} {_errors(log, end)} {published_words(release, clipped=clipped)}"
+    errors = _errors(log, end, clipped=clipped)
+    return f"{_gained(log)} {errors} {published_words(release, clipped=clipped)}"
 
 
 def _gained(log: RunLog) -> str:
@@ -257,10 +262,12 @@ def _gained(log: RunLog) -> str:
     )
 
 
-def _errors(log: RunLog, end: FiguresView) -> str:
+def _errors(log: RunLog, end: FiguresView, *, clipped: bool) -> str:
     test, empirical, *_ = end.errors
     held_out = "" if test is None else f", {percentage(test)} of others"
-    text = f"Wrong at the end: {percentage(empirical)} of the examples{held_out}."
+    seen = " not kept for the check" if log.settings.checked else ""
+    when = "before the shape was clipped" if clipped else "at the end"
+    text = f"Wrong {when}: {percentage(empirical)} of the examples{seen}{held_out}."
     if log.settings.sharpened and log.triangles:
         before = log.figures(log.triangles).errors[1]
         text = f"Wrong after the triangles: {percentage(before)}. {text}"

@@ -22,7 +22,7 @@ from geodp_app.runs.figures import FiguresView, Published, Selecting
 from geodp_app.runs.protocol import Progressed
 from geodp_app.runs.questions import OneReport
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.why import aim_words, odds_words, published_words, summary, why
+from geodp_app.runs.why import UNSEEN, aim_words, odds_words, published_words, summary, why
 from geodp_app.views.dual.dual_display import DualDisplay, DualQuestions, published_pieces
 from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.run.live_run import Again
@@ -313,6 +313,7 @@ class RunDisplay(QObject):
             odds = odds_words(log.as_good.get(log.cursor, ()))
             before = log.wrong_before(log.cursor)
             said = why(record, declared, log.role, score_k(log.settings["k"]), before)
+            said += UNSEEN if log.settings.checked else ""
             card.show_why(f"{log.title(log.cursor)}, and why", said, aim, odds=odds)
 
 

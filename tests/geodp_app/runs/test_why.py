@@ -244,6 +244,16 @@ def test_a_threshold_that_labels_everything_0_is_no_triangle() -> None:
     assert "May be published: 1 piece." in published_words(log.release)
 
 
+def test_the_end_says_of_which_examples_and_of_which_shape_its_errors_are() -> None:
+    points, labels = sample()
+    settings = RunSettings("tiles", epsilon=2.0, tiles=2, check=0.3, seed=2)
+    log = logged(settings, Examples(points, labels.astype(np.int64), Frame(GRID)))
+    seen = sum(r.diagnostics.positives_alive + r.diagnostics.negatives_alive for r in log.records)
+    assert seen < len(points)
+    assert " of the examples not kept for the check" in summary(log)
+    assert "Wrong before the shape was clipped: " in summary(log, clipped=True)
+
+
 def test_a_score_that_its_numbers_do_not_make_stands_alone() -> None:
     assert score_words(5, 2, 4, None, -1.5) == "Score: −1.5."
     assert score_words(721, 0, 9, 705.25, 0) == (

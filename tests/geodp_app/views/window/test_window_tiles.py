@@ -33,6 +33,7 @@ from geodp import Examples, Frame
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.palette import PALETTES, load_palette
 from geodp_app.runs.run_log import RunLog
+from geodp_app.runs.why import UNSEEN
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.core.releases import TilesRelease, support_shape
@@ -147,6 +148,17 @@ def test_examples_are_grey_once_their_tile_is_learned(finished: MainWindow) -> N
             learned |= record.release.tile.holds(shown.points)  # type: ignore[union-attr]
         grey_or_wrong = np.isin(shown.kinds, (1, 4))
         assert (grey_or_wrong == learned).all()
+
+
+def test_with_a_check_the_numbers_of_a_tile_are_of_what_the_learner_saw(qtbot, lasting):
+    square = Shape(((40, 40), (200, 40), (200, 200), (40, 200)))
+    window = lasting.drawn(Drawing(256, (square,)), 500, learner="tiles", tiles=2, check=0.3)
+    log = run(qtbot, window)
+    window.runs.move_cursor(1)
+    tile, known = log.records[0].release.tile, log.records[0].diagnostics
+    held = int(tile.holds(window.document.work.examples.points).sum())
+    assert known.positives_alive + known.negatives_alive < held
+    assert window.why.what.text().endswith(UNSEEN)
 
 
 # -- the dual plane ----------------------------------------------------------------------------
