@@ -244,9 +244,10 @@ def change_words(change: Change, eta: float, spent: PrivacySpent | None) -> str:
         return f"{_NOTHING[change.why_none]} Any report could change a probability {most}.{run}"
     here = "more" if change.chosen >= 0 else "less"
     about = "about " if change.error else ""
+    chosen = f"{about}{_times(abs(change.chosen))} {here} likely" if change.chosen else "as likely"
+    others = f"{about}{_times(change.largest)} more or less at most" if change.largest else "too"
     return (
-        f"With it the edge that was chosen is {about}{_times(abs(change.chosen))} {here} likely; "
-        f"any other, {about}{_times(change.largest)} more or less at most. One report can change "
+        f"With it the edge that was chosen is {chosen}; any other, {others}. One report can change "
         f"a probability {most}.{run}"
     )
 
