@@ -295,17 +295,8 @@ def test_points_beyond_those_tried_in_all_ways_hardly_loosen_the_bound() -> None
     target = target_of(ConicLattice(4, "disc"), score)
     assert greatest_score(target, everywhere, 0, (1 << 12) - 1, 0, 0) == -60
     # no number of them scores what a mix promises
-    assert (
-        greatest_score(
-            target_of(ConicLattice(4, "disc"), Score(1, -130, 0)),
-            everywhere,
-            0,
-            (1 << 12) - 1,
-            0,
-            0,
-        )
-        == -70
-    )
+    lower = target_of(ConicLattice(4, "disc"), Score(1, -130, 0))
+    assert greatest_score(lower, everywhere, 0, (1 << 12) - 1, 0, 0) == -70
     uneven = np.array([[40 - i, 30 + i] for i in range(12)])
     best = max(
         score.value(int(uneven[list(held), 1].sum()), int(uneven[list(held), 0].sum()))

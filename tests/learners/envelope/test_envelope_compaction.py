@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from compiled import compiled
 from counted import counted
-from dual_boxes import edges_in, some_edge
+from dual_boxes import Rectangle, edges_in, some_edge
 from envelope_laws import factorise_everything, watched_strands
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
@@ -76,6 +76,10 @@ def merge_half(strand: strands.Strand) -> None:
     compact(strand.target, strand.partition, strand.mass)
 
 
+def edge_of(box: NDArray[np.int64], e: int) -> tuple[int, Rectangle]:
+    return int(box[SHEETS]) >> (3 * e) & 7, tuple(box[4 * e : 4 * e + 4].tolist())
+
+
 def orders_covered(
     parts: list[NDArray[np.int64]], lattice: HalfplaneLattice
 ) -> Counter[tuple[tuple[int, int, int], ...]]:
@@ -83,11 +87,7 @@ def orders_covered(
     covered: Counter[tuple[tuple[int, int, int], ...]] = Counter()
     within = functools.lru_cache(maxsize=None)(functools.partial(edges_in, lattice))
     for box in itertools.chain(*parts):
-        edges = [
-            within(int(box[SHEETS]) >> (3 * e) & 7, tuple(box[4 * e : 4 * e + 4].tolist()))
-            for e in range(3)
-            if edge_in(box, e)
-        ]
+        edges = [within(*edge_of(box, e)) for e in range(3) if edge_in(box, e)]
         for chosen in itertools.product(*edges):
             covered[tuple(sorted(chosen))] += int(orders_of(box))
     return covered
@@ -131,15 +131,7 @@ def test_bounds_never_fall_below_a_value_after_compactions(measure: str) -> None
         assert strand.partition.tally[COMPACTIONS] > 10
         boxes = boxes_of(strand.partition)
         for box in boxes[rng.integers(0, len(boxes), 1500)]:
-            chosen = [
-                some_edge(
-                    lattice,
-                    int(box[SHEETS]) >> (3 * e) & 7,
-                    tuple(box[4 * e : 4 * e + 4].tolist()),
-                    rng,
-                )
-                for e in range(3)
-            ]
+            chosen = [some_edge(lattice, *edge_of(box, e), rng) for e in range(3)]
             edges = [edge for edge in chosen if edge is not None]
             if len(edges) < 3:
                 continue

@@ -189,15 +189,9 @@ def test_cells_count_what_may_and_what_must_lie_in_them(lattice: HalfplaneLattic
             u, v = cell_range(box, e, work, 0, i), cell_range(box, e, work, 1, j)
             for label in (0, 1):
                 mine = rows[(rows[:, 3] == e) & (rows[:, 2] == label)][:, :2]
-                held = [
-                    contains(lattice, box, e, a, b, mine)
-                    for a, b in itertools.product((u[0], u[1]), (v[0], v[1]))
-                ]
-                counted = work.counts[e, label, i, j]
-                if label:
-                    assert counted == np.any(held, axis=0).sum()
-                else:
-                    assert counted == np.all(held, axis=0).sum()
+                held = [contains(lattice, box, e, a, b, mine) for a, b in itertools.product(u, v)]
+                some = (np.any if label else np.all)(held, axis=0)
+                assert work.counts[e, label, i, j] == some.sum()
 
 
 @pytest.mark.parametrize("places", [289, 12])

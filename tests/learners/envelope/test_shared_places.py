@@ -250,21 +250,17 @@ def test_wrong_labels_take_fewer_boxes_with_pairs(monkeypatch: pytest.MonkeyPatc
     labels = (points[:, 0] > 240) & (points[:, 1] > 280) & (points.sum(axis=1) < 1200)
     labels ^= rng.random(len(points)) < 0.1
     counts = counted(points, labels, 1024)
-    needed = 0
 
-    def draw(most: int) -> None:
-        nonlocal needed
-
+    def draw(most: int) -> int:
         def watch(progress: SelectionProgress) -> None:
-            nonlocal needed
-            needed = progress.boxes
-            if needed > most:
+            if progress.boxes > most:
                 raise Cancelled
 
         selection = EnvelopeSelection(HalfplaneLattice(1024), "triangle")
-        selection.select(counts, mistakes_score(int(labels.sum())), 1.0, SeededRandom(3), watch)
+        score = mistakes_score(int(labels.sum()))
+        return selection.select(counts, score, 1.0, SeededRandom(3), watch).progress.boxes
 
-    draw(1 << 30)
+    needed = draw(1 << 30)
     monkeypatch.setattr(close_pairs, "_FEW", 0)
     with pytest.raises(Cancelled):
         draw(4 * needed)
