@@ -55,10 +55,10 @@ def some_box(
     rng: np.random.Generator,
     shortest: int = 4 * SIDE,
     widest: int = 3,
-) -> NDArray[np.int64]:
+) -> NDArray[np.int32]:
     """A box of rectangles inside the class; sides as of boxes that may be factorised, or short."""
     longest = widest << lattice.bits if shortest > SIDE else 2 * SIDE
-    box = np.zeros(16, dtype=np.int64)
+    box = np.zeros(16, dtype=np.int32)
     sheets = []
     for e in range(edges):
         sheets.append(int(rng.choice([int(s) for s in lattice.sheets])))
@@ -412,7 +412,7 @@ def test_too_many_uncertain_examples_are_refused() -> None:
     points = rng.integers(0, D + 1, (2000, 2))
     labels = rng.random(len(points)) < 0.5
     lattice = LATTICES[0]
-    box = np.zeros(16, dtype=np.int64)
+    box = np.zeros(16, dtype=np.int32)
     box[:4] = (0, D << lattice.bits, 0, D << lattice.bits)
     box[SHEETS] = pack_sheets((0,))
     _, count = examined(lattice, points, labels, box)
@@ -457,6 +457,6 @@ def test_bounds_of_pairs_fit_their_bits() -> None:
 def test_a_factorised_box_without_admitted_points_weighs_nothing() -> None:
     """However far below its idle peak the reference lies: no infinity times zero."""
     target = a_target(Score(1, 0, 0, total=True), 1.0)._replace(reference=-5000)
-    box = np.zeros(16, dtype=np.int64)
+    box = np.zeros(16, dtype=np.int32)
     box[SHEETS], box[ORDERS] = pack_sheets((0,)), 1
     assert box_mass(target, box, np.array([8.0, 0.0, 0.0])) == 0.0

@@ -80,7 +80,8 @@ def test_pictures_show_rectangles_around_all_lines(lattice: HalfplaneLattice) ->
             if part[0] == part[1] or part[2] == part[3]:
                 continue
             found, shares = np.zeros((2, 5), dtype=np.int64), np.zeros(2)
-            around(own, side, np.array([sheet]), np.array([part]), found, shares)
+            row = np.array([[sheet, *part]])
+            around(own, side, row[:, 0], row[:, 1:], found, shares)
             edges = edges_in(lattice, sheet, part)
             if not edges:
                 continue
