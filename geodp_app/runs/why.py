@@ -241,25 +241,21 @@ def summary(log: RunLog, *, clipped: bool = False) -> str:
 
 
 def _gained(log: RunLog) -> str:
-    """How many pieces, and what each was chosen for."""
+    """How many pieces, and what each of them gained."""
     piece, made = log.settings.declared.piece or "step", log.triangles
     if not made:
-        return f"{counted(len(log.records), 'tile')}, each labelled by its own examples."
-    gained = _listed([count(gain) if gain else "none" for gain in log.gains[:made]])
-    bounds = log.role == "conjunction"
-    if made == 1:
-        what = "negatives that it leaves out" if bounds else "positives that it covers"
-        less = "positives" if bounds else "negatives"
-        return f"One {piece}, chosen for the {what}, less the {less}: {gained}."
-    if bounds:
         return (
-            f"{count(made)} {piece}s bound the shape, each chosen for the negatives that it leaves "
-            f"out, less the positives: {gained}."
+            f"{counted(len(log.records), 'tile')} make up the square, each with labels of its own."
         )
-    return (
-        f"{count(made)} {piece}s cover the shape, each chosen for the positives that no earlier "
-        f"one covers, less the negatives: {gained}."
-    )
+    gained = _listed([count(gain) if gain else "none" for gain in log.gains[:made]])
+    what, less, does = "Positives that no earlier one covers", "negatives", "cover"
+    if log.role == "conjunction":
+        what, less, does = "Negatives that no earlier one leaves out", "positives", "bound"
+    if made == 1:
+        what, many = what.replace("no earlier one", "it"), f"One {piece} {does}s"
+    else:
+        many = f"{count(made)} {piece}s {does}"
+    return f"{many} the shape. {what}, less {less}: {gained}."
 
 
 def _errors(log: RunLog, end: FiguresView, *, clipped: bool) -> str:

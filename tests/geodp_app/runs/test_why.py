@@ -216,21 +216,24 @@ def test_odds_are_shares_in_percent_and_say_when_they_are_estimates(known, words
 
 
 @pytest.mark.parametrize(
-    ("learner", "chosen"),
+    ("learner", "said"),
     [
-        ("discs", "One disc, chosen for the positives that it covers, less the negatives: "),
-        ("threshold", "One halfplane, chosen for the negatives that it leaves out, less the "),
+        ("discs", "One disc covers the shape. Positives that it covers, less negatives: "),
+        (
+            "threshold",
+            "One halfplane bounds the shape. Negatives that it leaves out, less positives: ",
+        ),
     ],
 )
-def test_one_piece_is_said_to_gain_what_it_decides_rightly_less_wrongly(learner, chosen):
+def test_one_piece_is_said_to_gain_what_it_decides_rightly_less_wrongly(learner, said):
     points, labels = sample()
     settings = RunSettings(learner, epsilon=2.0, k=1, n_steps=1, seed=2)
     log = logged(settings, Examples(points, labels.astype(np.int64), Frame(GRID)))
     (record,) = log.records
     _, right, wrong = counted(log, record)
     assert min(right, wrong) > 0
-    words = summary(log).partition(". ")[0]
-    assert words.startswith(chosen)
+    words = summary(log).partition(". Wrong")[0]
+    assert words.startswith(said)
     assert number(words.rpartition(" ")[2]) == right - wrong
 
 
