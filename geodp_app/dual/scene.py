@@ -153,8 +153,8 @@ EMPTY = "Sample examples to see their dual lines"
 _RELEASE = "Only the chosen points are shown: they are published."
 EMPTY_RELEASE = "Nothing has been released yet: chosen points will appear here"
 _NO_PROBABILITIES = (
-    "No probabilities are known of this choice: it was not random, or rests on more than these "
-    "examples, as on a tile's neighbours or on which were kept for a check."
+    "No probabilities are known: the choice was not random, or rests on a tile's neighbours or on "
+    "which examples were kept for a check."
 )
 
 
@@ -212,14 +212,12 @@ def reading_words(lattice: HalfplaneLattice) -> str:
 
 def shading_words(mode: ShadeMode, edge: int, edges: int) -> str:
     """What the colours answer."""
-    others = {2: "the other one", 3: "the other two"}.get(edges)
-    stays = "staying as it is" if edges == 2 else "staying as they are"
+    others = {2: ", the other fixed", 3: ", the others fixed"}.get(edges, "")
+    moved = f"edge {edge + 1}" if others else "it"
     if mode == "probability":
-        given = f" for edge {edge + 1}, {others} {stays}" if others else " to be chosen"
-        return f"Colour: how likely each place was{given}."
-    where = f"edge {edge + 1}" if others else "it"
-    given = f", {others} {stays}" if others else ""
-    return f"Colour: how good the newest piece would be if {where} were elsewhere{given}."
+        given = f" for {moved}" if others else " to be chosen"
+        return f"Colour: how likely each place was{given}{others}."
+    return f"Colour: how good the piece would be with {moved} elsewhere{others}."
 
 
 def released_words(tile: TileShown | None) -> tuple[str, str]:

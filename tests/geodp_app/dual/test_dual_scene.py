@@ -427,10 +427,8 @@ def test_ticks_lie_within_the_bar() -> None:
 
 
 def test_captions_say_what_is_asked() -> None:
-    assert "edge 2 were elsewhere, the other two staying as they are" in shading_words(
-        "score", 1, 3
-    )
-    assert "edge 2 were elsewhere, the other one staying as it is" in shading_words("score", 1, 2)
+    assert "with edge 2 elsewhere, the others fixed" in shading_words("score", 1, 3)
+    assert "with edge 2 elsewhere, the other fixed" in shading_words("score", 1, 2)
     assert "edge" not in shading_words("score", 0, 1)
     assert "edge 3" in shading_words("probability", 2, 3)
     assert "Right" in reading_words(HalfplaneLattice(4))
