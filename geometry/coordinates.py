@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import shapely
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from geometry.arrays import Floats, Ints
 from geometry.crs import CrsError, canonical_crs
 from geometry.geojson_reading import short
-from geometry.grid import Bounds
+from geometry.grid import NAMES_OF_AXES, Bounds, plain_name
 
 
 def unmasked(values: Any) -> NDArray[Any]:
@@ -62,22 +62,6 @@ def coordinates(X: Any, bounds: Bounds) -> NDArray[Any]:
         return bounds.of_system(_xy(shapes), crs)
     except CrsError as error:
         raise ValueError(str(error)) from None
-
-
-#: Names of coordinates, without signs and capitals, by what they mean, and whether these are places
-#: on a grid, or in degrees or the units of bounds; earlier ones are preferred.
-NAMES_OF_AXES: tuple[tuple[tuple[str, ...], tuple[str, ...], Literal["grid", "degrees"]], ...] = (
-    (("x",), ("y",), "grid"),
-    (("lon", "lng", "long", "longitude"), ("lat", "latitude"), "degrees"),
-    (("pointx",), ("pointy",), "degrees"),
-    (("easting", "east"), ("northing", "north"), "grid"),
-    (("col", "column"), ("row",), "grid"),
-)
-
-
-def plain_name(name: str) -> str:
-    """A column's name without signs and capitals."""
-    return "".join(c for c in name.casefold() if c.isalnum())
 
 
 def refuse_swapped(X: Any) -> None:

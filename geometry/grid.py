@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -365,3 +365,19 @@ def checked_bounds(box: Box, crs: str | None = None) -> Bounds:
         return Bounds(*numbers, crs=LONLAT if crs is None else canonical_crs(crs))
     except CrsError as error:
         raise BoundsError(str(error)) from None
+
+
+#: Names of coordinates, without signs and capitals, by what they mean, and whether these are places
+#: on a grid, or in degrees or the units of bounds; earlier ones are preferred.
+NAMES_OF_AXES: tuple[tuple[tuple[str, ...], tuple[str, ...], Literal["grid", "degrees"]], ...] = (
+    (("x",), ("y",), "grid"),
+    (("lon", "lng", "long", "longitude"), ("lat", "latitude"), "degrees"),
+    (("pointx",), ("pointy",), "degrees"),
+    (("easting", "east"), ("northing", "north"), "grid"),
+    (("col", "column"), ("row",), "grid"),
+)
+
+
+def plain_name(name: str) -> str:
+    """A column's name without signs and capitals."""
+    return "".join(c for c in name.casefold() if c.isalnum())

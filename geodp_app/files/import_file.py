@@ -21,7 +21,8 @@ from typing import Any, Literal, Protocol
 
 from geodp_app.errors import InputError
 from geodp_app.files.csv_table import GEOMETRIES, GEOMETRY, Batch, Column, as_cells
-from geometry.coordinates import NAMES_OF_AXES, plain_name, read_places
+from geometry.coordinates import read_places
+from geometry.grid import NAMES_OF_AXES, plain_name
 from learners.core.examples import OPPOSITES, normal
 
 #: Names of the columns that stand for a feature's place.

@@ -221,7 +221,8 @@ def check_points(X: ArrayLike, d: int, dimensions: int = 2, bounds: Bounds | Non
         If X is a sparse matrix, or holds objects that are no numbers.
     """
     refuse_sparse(X)
-    refuse_swapped(X)
+    if type(X) is not np.ndarray:
+        refuse_swapped(X)
     if bounds is None and type(X) is not np.ndarray and has_geometry(X):
         raise ValueError("points of geopandas need bounds=(west, south, east, north), public ones")
     points = _as_numbers(_array(X) if bounds is None else coordinates(X, bounds))
@@ -306,7 +307,8 @@ def check_examples(
         As :func:`check_points`.
     """
     refuse_sparse(X)
-    refuse_swapped(X)
+    if type(X) is not np.ndarray:
+        refuse_swapped(X)
     # the labels first: what is wrong with them is told even of points that cannot be used
     plain: Any = X if type(X) is np.ndarray or has_geometry(X) else unmasked(X)
     labels = check_labels(y, len(plain) if plain.ndim else 0, positive)
