@@ -34,6 +34,7 @@ from geodp_app.actions import ACTIONS, GESTURES, MENUS
 from geodp_app.document.document import Document
 from geodp_app.drawing.shapes import vertex_rows, with_vertex
 from geodp_app.errors import InputError
+from geodp_app.files.import_file import cut
 from geodp_app.files.ledger import BESIDE, Ledger
 from geodp_app.views.widgets.number_fields import DecimalField, FieldGuard, SmallNumberField
 from geodp_app.views.widgets.panes import (
@@ -239,15 +240,19 @@ _KINDS = "Ledgers (*.ledger);;All files (*)"
 
 
 class LedgerDialog(QDialog):
-    """Choose the ledger; each choice is told at once.  The file dialogs begin in the folder."""
+    """Choose the ledger; each choice is told at once.
+
+    The file dialogs begin in the folder.  A new one protects whoever the column `unit` names, else
+    rows.
+    """
 
     #: Path of the ledger, or None for none.
     chosen = Signal(object)
 
-    def __init__(self, folder: Path, parent: QWidget | None = None) -> None:
+    def __init__(self, folder: Path, unit: str | None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Ledger")
-        self._folder = folder
+        self._folder, self._unit = folder, unit
         self.state = sentences("practice")
         self.problem = dressed(QLabel(wordWrap=True), "banner")
         self.join_button = dressed(QPushButton("Join a ledger…"), tip="One that is there already")
@@ -272,7 +277,8 @@ class LedgerDialog(QDialog):
         self.none_button.setEnabled(bool(words))
 
     def _new_group(self) -> QGroupBox:
-        group = QGroupBox("A new one")
+        whom = "" if self._unit is None else f", for persons by {cut(self._unit, 24)}"
+        group = QGroupBox(f"A new one{whom}")
         form = form_of(group)
         self.epsilon = DecimalField(0.001, 1000, decimals=3, step=0.1)
         self.epsilon.setValue(3.0)
@@ -301,7 +307,8 @@ class LedgerDialog(QDialog):
         try:
             budget = Budget(self.epsilon.value(), self.delta.value())
             relation = self.neighbours.currentData()
-            self._take(Ledger.create(name, relation=relation, budget=budget))
+            made = Ledger.create(name, relation=relation, budget=budget, unit=self._unit)
+            self._take(made)
         except (InputError, ValueError) as error:
             show_words(self.problem, str(error))
 

@@ -162,7 +162,8 @@ class WindowFiles(QObject):
         """Ask which ledger the runs on imported examples are entered in."""
         work = self.document.work
         place = work.ledger or self.document.path
-        dialog = LedgerDialog(Path(place).parent if place else Path.cwd(), self._window)
+        unit = None if work.examples is None else work.examples.unit
+        dialog = LedgerDialog(Path(place).parent if place else Path.cwd(), unit, self._window)
         words = LedgerWords()
 
         def take(path: str | None) -> None:

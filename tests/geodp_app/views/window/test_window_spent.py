@@ -1,5 +1,6 @@
 """What the runs on a sample spend: noted in full, and entered in the ledger of real examples."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -375,7 +376,7 @@ def test_a_comparison_is_entered_whole(qtbot: QtBot, entered: MainWindow, ledger
 
 
 def test_the_dialog_joins_begins_and_keeps_none(qtbot, entered, ledger, tmp_path, monkeypatch):
-    dialog = LedgerDialog(tmp_path, entered)
+    dialog = LedgerDialog(tmp_path, None, entered)
     qtbot.addWidget(dialog)
     chosen: list[str | None] = []
     dialog.chosen.connect(chosen.append)
@@ -415,3 +416,15 @@ def test_the_action_and_the_settings_lead_to_the_dialog(qtbot, entered, ledger, 
     assert entered.document.work.ledger == str(ledger.path)
     action(entered, "ledger")
     assert entered.document.work.ledger is None
+
+
+def test_a_ledger_that_is_begun_for_persons_takes_their_runs(qtbot, entered, tmp_path, monkeypatch):
+    examples = replace(entered.document.work.examples, unit="user_id")
+    entered.document.change("import", examples=examples, simulated=False)
+    choose_file(monkeypatch, tmp_path / "new.ledger")
+    monkeypatch.setattr(LedgerDialog, "exec", lambda dialog: dialog.begin_button.click())
+    action(entered, "ledger")
+    begun = Ledger(tmp_path / "new.ledger")
+    assert begun.state().unit == "user_id"
+    run(qtbot, entered)
+    assert ends(begun) == ["released"]
