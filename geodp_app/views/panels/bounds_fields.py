@@ -288,7 +288,7 @@ class BoundsFields(QGroupBox):
         """Other numbers, told once."""
         for field, value in zip(self.fields.values(), bounds.as_tuple(), strict=True):
             with QSignalBlocker(field):
-                field.setText(f"{value:.12g}")
+                field.setText(str(value).removesuffix(".0"))
         self._typed()
 
     def _typed(self) -> None:

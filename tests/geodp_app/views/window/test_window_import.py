@@ -398,6 +398,15 @@ def test_the_bounds_of_the_target_are_the_first_offer(window, shown) -> None:
     assert shown(REPORTS).bounds.bounds() == bounds
 
 
+def test_bounds_that_a_file_states_keep_all_their_digits(shown) -> None:
+    """A point of their border lies within."""
+    west, east = 13.1234567898765, 20.12345678987654
+    stated = f'# geodp {{"grid": 128, "bounds": [{west}, 42, {east}, 47]}}\n'
+    dialog = shown(f"{stated}lon,lat,label,place\n{west},43,1,port\n?,46,0,hill\n")
+    assert dialog.bounds.bounds() == Bounds(west, 42, east, 47)
+    assert [misfit.row for misfit in dialog.checked.misfits] == [2]
+
+
 @pytest.mark.parametrize("large", [False, True])
 def test_files_that_leave_no_question_open_without_one(window, tmp_path, monkeypatch, large):
     """A large one shows how far it is read, and closes by itself."""
