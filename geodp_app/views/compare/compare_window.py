@@ -6,7 +6,7 @@ The window shows the comparison made last; what is drawn or sampled afterwards d
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -209,20 +209,24 @@ class CompareWindow(QDialog):
         show_words(self.banner, "")
         try:
             job = self._job()
+            rehearsal = isinstance(job, RehearsalJob)
+            frame = job.frame if isinstance(job, RehearsalJob) else job.examples.frame
+            # what a learner refuses lets what was compared before stay
+            plans = comparison.plans_of(job.contenders, frame.d)
             self._names = []
-            if isinstance(job, CompareJob):
-                self._enter(job)
+            if not rehearsal:
+                self._enter(job.contenders, plans)
         except InputError as error:
             text = str(error)
             show_words(self.banner, f"{text[0].upper()}{text[1:]}.")
             return
         self._compared = self._document.work
         self.rows, self.rehearsed = [], []
-        rehearsal = isinstance(job, RehearsalJob)
         self.table.clear_rows(rehearsed=rehearsal)
         self.plane.clear_shapes()
         self.pane.mark.setVisible(not rehearsal)
         show_words(self.advice, "")
+        self.copy_button.setEnabled(False)
         self._of = len(job.contenders) * (len(job.sizes) if isinstance(job, RehearsalJob) else 1)
         self._job_now, self._charge = job, None
         self._say("Starting…", 0)
@@ -231,12 +235,12 @@ class CompareWindow(QDialog):
         # the keyboard stays with the two buttons, one of which is always disabled
         self.cancel_button.setFocus()
 
-    def _enter(self, job: CompareJob) -> None:
+    def _enter(self, contenders: Sequence[Contender], plans: Sequence[PrivacySpent | None]) -> None:
         """Tell the ledger of the examples, if there is one, what all contenders will spend."""
-        work, grid = self._document.work, job.examples.frame.d
+        work = self._document.work
         if ledger_of_work(work) is None:
             return
-        planned = zip(job.contenders, comparison.plans_of(job.contenders, grid), strict=True)
+        planned = zip(contenders, plans, strict=True)
         runs = [NewRun("compare", contender.kind.id, plan) for contender, plan in planned]
         enter(work, runs)
         self._names = [run.run for run in runs]
@@ -421,12 +425,16 @@ class CompareWindow(QDialog):
 
 def _same(compared: Work | None, now: Work, *, rehearsed: bool) -> bool:
     """Whether a comparison made now would answer the same question."""
-    if compared is None or (rehearsed and compared.drawing == now.drawing):
+    if compared is None:
         return True
-    a, b = compared.run, now.run
-    same = compared.examples is now.examples and compared.drawing == now.drawing and not rehearsed
-    asked = "epsilon", "delta", "neighbours", "seed", "finish"
-    return same and all(a[name] == b[name] for name in asked)
+    asked = ["delta", "neighbours", "seed", "finish"]
+    if rehearsed:  # epsilons and numbers of reports are its own
+        same = replace(compared.sampling, n=now.sampling.n) == now.sampling
+    else:
+        same = compared.examples is now.examples
+        asked.append("epsilon")
+    same = same and compared.drawing == now.drawing
+    return same and all(compared.run[name] == now.run[name] for name in asked)
 
 
 def _settings_text(work: Work) -> str:

@@ -199,11 +199,37 @@ def test_a_rehearsal_on_a_drawing_has_a_row_for_each_and_the_command_to_run(
     press(compare.save_button)
     assert path.read_text() == csv_text(row.record() for row in rows)
 
+    for asked in ({"noise": 0.1}, {"n": 1_000}):
+        before = window.document.work.sampling
+        window.document.set_sampling(**asked)
+        assert compare.stale.isVisible() == ("noise" in asked)
+        window.document.set_sampling(n=before.n, noise=before.noise)
+    window.document.set_run(neighbours="replace-one")
+    assert compare.stale.isVisible()
+    window.document.set_run(neighbours="add-remove")
+    assert not compare.stale.isVisible()
+
+    # what a learner refuses lets what is there stay
+    compare.rehearsal.epsilons.clear()
+    typed(compare.rehearsal.epsilons, "-1")
+    press(compare.compare_button)
+    assert compare.banner.text().startswith("Histogram, epsilon = -1: epsilon must be a positive")
+    assert compare.rehearsed == rows
+    assert not compare.controller.busy
+
     compare.rehearsal.epsilons.clear()
     compare.rehearsal.sizes.clear()
     typed(compare.rehearsal.sizes, "10,000")
     press(compare.compare_button)
     assert compare.banner.text().startswith("Reports: '10,000' is not a number")
+    compare.rehearsal.sizes.clear()
+    table.selectRow(0)
+    assert compare.copy_button.isEnabled()
+    choose(compare, "greedy-cover")
+    typed(compare.rehearsal.sizes, "300")
+    run(qtbot, compare)
+    assert len(compare.rehearsed) == 1
+    assert not compare.copy_button.isEnabled()  # without privacy there is no command
     compare.rehearsal.sizes.clear()
     choose(compare, "histogram")
     run(qtbot, compare)  # a comparison again
