@@ -51,7 +51,7 @@ from geodp_app.files.import_rows import (
     read_rows,
 )
 from geometry.arrays import Floats
-from geometry.crs import LONLAT, CrsError, canonical_crs, reproject
+from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.geojson_reading import MAX_BYTES as MAX_MAP, RECORD, SEQUENCES, short
 from geometry.gis_files import LAYER_ENDINGS, PARQUET
 from geometry.grid import Bounds
@@ -218,12 +218,9 @@ def read_opened(
     if not on_grid:
         assert frame.bounds is not None
         # longitude and latitude are called so, and what has other names is as the bounds are
-        wanted = frame.bounds.crs
         named = kind == "degrees" and not rows.of_geometry
         unstated = LONLAT if named else options.crs or LONLAT
-        moved = in_system(file, rows, wanted, unstated, frame.bounds)
-        if moved.numbers is not rows.numbers:
-            rows = replace(moved, numbers=frame.bounds.held(moved.numbers))
+        rows = in_system(file, rows, frame.bounds, unstated)
     if person is not None and file.headless:
         rows = replace(rows, unit=options.person)
     units: Kind = "grid" if on_grid else "degrees"
@@ -257,35 +254,24 @@ def _columns(file: ImportFile, options: PointOptions) -> tuple[Columns, Kind]:
     )
 
 
-def in_system(
-    file: ImportFile,
-    rows: ReadRows,
-    wanted: str,
-    unstated: str = LONLAT,
-    box: Bounds | None = None,
-) -> ReadRows:
-    """The rows with their coordinates in a wanted system.
+def in_system(file: ImportFile, rows: ReadRows, box: Bounds, unstated: str = LONLAT) -> ReadRows:
+    """The rows with their coordinates in the system of a box; those that come from another one, and
+    lie by the border, on it.
 
-    Raises InputError if a system is unknown.  `wanted`: as :func:`geometry.crs.canonical_crs` names
-    it.  `unstated`: the system of a file that states none.  `box`: of the wanted system: what leads
-    there leads to its middle.
+    Raises InputError if a system is unknown.  `unstated`: the system of a file that states none.
     """
     with refusals(file.name, CrsError):
         stated = file.crs if rows.of_geometry else None
         own = unstated if stated is None else canonical_crs(stated)
-
-        def moved(numbers: Floats, crs: str) -> Floats:
-            return reproject(numbers, crs, wanted) if box is None else box.reached(numbers, crs)
-
-        numbers = moved(rows.numbers, own)
+        numbers = box.reached(rows.numbers, own)
         # each is where it says that it is, whatever other rows say; what a file states holds for
         # all, as geometries that were moved may keep the number of their old system
         codes = np.unique(rows.systems[rows.systems > 0]).tolist() if stated is None else []
         for code in codes:
             some = rows.systems == code
             numbers = numbers.copy()
-            numbers[some] = moved(rows.numbers[some], canonical_crs(f"EPSG:{code}"))
-        return replace(rows, numbers=numbers)
+            numbers[some] = box.reached(rows.numbers[some], canonical_crs(f"EPSG:{code}"))
+        return rows if numbers is rows.numbers else replace(rows, numbers=box.held(numbers))
 
 
 def _misfit(misfit: Misfit, labels: LabelWords) -> str:

@@ -228,9 +228,7 @@ class ImportDialog(QDialog):
 
             def read(stop: Callable[[], bool]) -> ReadRows | None:
                 tell = partial(share.__setitem__, 0)
-                rows = read_rows(file, columns, stop, tell, person)
-                # bounds are typed in degrees here
-                return rows if rows is None else in_system(file, rows, LONLAT)
+                return read_rows(file, columns, stop, tell, person)
 
             self._submit("read", read)
         else:
@@ -243,8 +241,15 @@ class ImportDialog(QDialog):
         rows = self._rows
         meaning = None if self._missing() else self._meaning()
         if rows is not None and meaning is not None:
-            self._submit("check", lambda stop: check_rows(rows, meaning))
+            self._submit("check", partial(self._checked, rows, meaning))
         self._refresh()
+
+    def _checked(self, rows: ReadRows, meaning: Meaning, stop: Callable[[], bool]) -> CheckedRows:
+        if meaning.kind == "degrees":
+            assert self._file is not None
+            assert meaning.frame.bounds is not None
+            rows = in_system(self._file, rows, meaning.frame.bounds)
+        return check_rows(rows, meaning)
 
     def _meaning(self) -> Meaning:
         kind, grid = self.choices.coordinates(), self.choices.grid.value()

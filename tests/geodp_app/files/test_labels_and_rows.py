@@ -25,7 +25,6 @@ from geodp_app.files.import_rows import MOST_LABELS, Meaning, check_rows, read_r
 from geodp_app.files.points import PointOptions, in_system, open_import, read_points
 from geodp_app.tables.counts import read_counts
 from geodp_app.tables.source import table_source
-from geometry.crs import LONLAT
 from learners.core.examples import LabelWords
 
 BOX = Bounds(0, 0, 100, 50)
@@ -138,7 +137,7 @@ def by_window(path: Path, inside: Sequence[str], outside: Sequence[str]) -> Foun
     rows = read_rows(file, Columns(0, 1, file.columns.index("label")))
     assert rows is not None
     meaning = Meaning("degrees", Frame(GRID, BOX), inside[0], outside[0])
-    examples = check_rows(in_system(file, rows, LONLAT), meaning).examples
+    examples = check_rows(in_system(file, rows, BOX), meaning).examples
     return counted(examples.points, examples.labels)
 
 

@@ -32,7 +32,6 @@ from geodp_app.files.import_rows import Meaning, as_zero_or_one, check_rows, rea
 from geodp_app.files.points import PointOptions, in_system, open_import, read_points
 from geodp_app.tables.counts import read_counts
 from geodp_app.tables.source import table_source
-from geometry.crs import LONLAT
 from geometry.grid import checked_bounds
 
 BOX = Bounds(-100, 30, -90, 40)
@@ -79,7 +78,7 @@ def by_window(path: Path, **outcome: Any) -> Cells:
         raise InputError(f"{file.name}: choose columns")
     rows = read_rows(file, columns)
     assert rows is not None
-    rows = as_zero_or_one(in_system(file, rows, LONLAT))
+    rows = as_zero_or_one(in_system(file, rows, BOX))
     checked = check_rows(rows, Meaning(kind, Frame(GRID, BOX), "1", "0"))
     if checked.dropped:
         raise InputError(f"{file.name}: {checked.misfits[0].reason}")

@@ -221,6 +221,22 @@ def test_a_file_of_any_kind_is_taken_by_clicks(window, tmp_path, monkeypatch, an
     assert sorted(rows) == [([64, 64], 1), ([192, 192], 0)]  # an index of GDAL's may turn them
 
 
+def test_points_in_metres_on_the_border_lie_within_as_in_python(window, tmp_path, answering):
+    path = tmp_path / "p.gpkg"
+    places = geopandas.points_from_xy([12, 20, 12, 15], [42, 42, 46, 44])
+    frame = geopandas.GeoDataFrame({"wet": ["yes", "no"] * 2}, geometry=places, crs=4326)
+    frame.to_crs(3035).to_file(path)
+
+    def take(dialog: ImportDialog) -> None:
+        fill(dialog, "12", "42", "20", "47")
+        QTest.mouseClick(dialog.take, LEFT)
+
+    answering(take)
+    assert window.files.open(path)
+    own = geodp.read_points(path, bounds=(12, 42, 20, 47), grid=window.document.drawing.grid)
+    assert window.document.work.examples.points.tolist() == own.points.tolist()
+
+
 def test_bad_rows_are_listed_and_left_out_only_on_demand(window, tmp_path, answering):
     path = write(tmp_path / "p.csv", BAD)
 
