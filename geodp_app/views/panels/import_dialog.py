@@ -275,6 +275,9 @@ class ImportDialog(QDialog):
         inside, outside = self.choices.labels()
         if inside == outside:
             return "Inside and outside are the same label: choose another for either.", ""
+        own = self._file.member.get("grid") if self._file else None
+        if self.choices.coordinates() == "grid" and own not in (None, self.choices.grid.value()):
+            return f"The file says that its points lie on a grid of size {own}: choose that.", ""
         try:
             if self.choices.coordinates() == "degrees":
                 self.bounds.bounds()

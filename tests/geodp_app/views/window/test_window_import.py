@@ -305,6 +305,20 @@ def test_what_is_wrong_with_bounds_is_said_while_they_are_typed(shown) -> None:
     assert "finite" in said[5]
 
 
+def test_points_on_a_grid_that_the_file_states_are_read_on_no_other(shown) -> None:
+    """They would lie elsewhere in the bounds; degrees are read on any."""
+    stated = '# geodp {"grid": 128, "bounds": [12, 42, 20, 47]}\n'
+    for head, fits in (("x,y", False), ("lon,lat", True)):
+        dialog = shown(f"{stated}{head},label,place\n13,43,1,port\n?,46,0,hill\n")
+        QTest.mouseClick(dialog.misfits.leave_out, LEFT)
+        assert dialog.take.isEnabled()
+        dialog.choices.grid.setValue(256)
+        settle(dialog)
+        dialog.misfits.leave_out.setChecked(True)
+        assert dialog.take.isEnabled() == fits
+        assert ("a grid of size 128" in dialog.problem.text()) != fits
+
+
 def test_a_box_is_dragged_on_a_map_that_has_seen_no_point(shown) -> None:
     dialog = shown(REPORTS)
     elsewhere = shown(REPORTS.replace("13.5", "-70.5").replace("46", "-46"))
