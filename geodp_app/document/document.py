@@ -104,7 +104,7 @@ class Document:
         **fields
             Of :class:`Work`.
         """
-        before = self.work
+        before, ledger = self.work, fields.get("ledger")
         fields = {name: value for name, value in fields.items() if _differs(before, name, value)}
         if not fields:
             return
@@ -118,7 +118,7 @@ class Document:
         if "examples" not in fields:
             after = self._keep_examples(before, after)
         if not same_sample(before.examples, after.examples):
-            after = replace(after, spent=(), ledger=fields.get("ledger"))
+            after = replace(after, spent=(), ledger=ledger)
         self.history.push(label, after, merge)
         self._notify()
 

@@ -153,13 +153,16 @@ def take_examples(
     label = f"{'open' if opening else 'import'} {name}"
     taken = {field: getattr(work, field) for field in fields}
     gone = not opening and document.drawing.shapes and not work.drawing.shapes
-    document.change(label, **taken, ledger=beside(path))
+    left, ledger = document.work.ledger, beside(path)
+    document.change(label, **taken, ledger=ledger)
     if opening:
         document.mark_opened()
     inside = int(examples.labels.sum())
     note = f"{name}: {counted(len(examples.labels), 'example')}, {inside:,} with label 1"
     note += f"; {counted(left_out, 'row')} left out" if left_out else ""
     note += "; the drawing of the simulated sample is gone: undo brings both back" if gone else ""
+    if not opening and left not in (None, ledger):
+        note += f"; what runs on them spend is not entered in {Path(left).name} any more"
     return Opened("examples", note)
 
 

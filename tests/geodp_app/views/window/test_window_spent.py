@@ -327,6 +327,19 @@ def test_a_run_on_a_bare_grid_is_still_there_when_its_examples_are_put_on_the_gl
     assert ends(ledger) == ["released"]
 
 
+def test_other_examples_beside_the_ledger_stay_in_it_and_it_is_said_of_those_from_elsewhere(
+    entered, ledger, tmp_path, monkeypatch
+):
+    for folder, left in ((tmp_path, False), (tmp_path / "elsewhere", True)):
+        folder.mkdir(exist_ok=True)
+        (folder / "q.csv").write_text(CSV)
+        choose_file(monkeypatch, folder / "q.csv")
+        action(entered, "import_examples")
+        assert (entered.document.work.ledger is None) == left
+        said = "what runs on them spend is not entered in geodp.ledger any more"
+        assert (said in entered.status_line.text()) == left
+
+
 def test_simulated_examples_are_in_no_ledger(qtbot, entered, ledger):
     entered.document.open_example("L")
     entered.document.set_sampling(n=200)
