@@ -2,8 +2,8 @@
 
 One sheet is large, and follows the newest edge; the others are small beside it.  In curator view
 they carry the examples' lines, the shading and the sampler's boxes, all private; in release view
-only the chosen points: what is private is let go of, and none is taken.  Another halfplane can be
-pointed at, or dragged to, in place of the chosen one: its piece is judged by the same score.
+only the chosen points, and nothing private is taken.  Another halfplane can be pointed at, or
+dragged to, in place of the chosen one: its piece is judged by the same score.
 """
 
 from __future__ import annotations
@@ -364,8 +364,7 @@ class DualView(QWidget):
 
     def zoom_to_streak(self) -> None:
         """Show where the probability of the edge lies on the sheet."""
-        window = self.pictures.streak(self.sheet)
-        if window is not None:
+        if (window := self.pictures.streak(self.sheet)) is not None:
             self.stack.view.zoom_to(window)
         elif self.pictures.shading:
             self.readout.setText("No probability to speak of lies on this sheet")
