@@ -28,7 +28,7 @@ from geodp_app.files.csv_table import CsvRows, Head, plain_parts
 from geodp_app.files.gdal_layers import free_name, gdal_option, layer_files, on_lines
 from geodp_app.files.import_file import ImportFile
 from geodp_app.files.import_formats import chosen_layer
-from geodp_app.files.points import PointsRead, look
+from geodp_app.files.points import MAP_ENDINGS, PointsRead, look
 from geodp_app.files.writing import DRIVERS, NewFile, check_kept
 from geometry.arrays import Floats, Ints
 from geometry.crs import LONLAT, canonical_crs, is_degrees
@@ -309,7 +309,10 @@ def _layer(source: Path, layer: str | None, pyarrow: Any, *, areal: bool) -> _Fo
     pyogrio = library("pyogrio", source.name)
     if areal:
         layer = polygon_layer(os.fspath(source), layer)["layer_name"]
+    # GeoJSON is what was read as such, whatever its name says
+    named = source.suffix.lower() in MAP_ENDINGS or look(os.fspath(source))[0] != "map"
     with reading(os.fspath(source)), plain_path(os.fspath(source)) as path:
+        path = path if named else f"GeoJSON:{path}"
         layer = chosen_layer(source.name, pyogrio.list_layers(path), layer)
         info = pyogrio.read_info(path, layer=layer)
         with gdal_option("OGR_FLATGEOBUF_STREAM_BASE_IMPL", "YES"):  # the other fails at a null
@@ -322,21 +325,19 @@ def _layer(source: Path, layer: str | None, pyarrow: Any, *, areal: bool) -> _Fo
                 place = table.column_names.index(name)
                 times = _times(table[name].to_pylist(), pyarrow)
                 table = table.set_column(place, name, times)
-    # the numbers come first, under the name that the file has for them, if it keeps any
+    geometry, kind, crs = None, "Point", None  # of fields alone
+    if held in table.column_names:
+        kind, wkb = meta["geometry_type"] or "Unknown", table[held].to_pylist()
+        if kind.startswith(("Polygon", "LineString")):  # so shapefiles call layers of several, too
+            types = shapely.get_type_id(shapely.from_wkb(wkb, on_invalid="ignore"))
+            kind = "Unknown" if np.any(types >= _MULTIPLE) else kind
+        table, crs = table.drop_columns([held]), meta["crs"]
+        geometry = meta["geometry_name"] or free_name("geom", table.column_names)
+        table = table.append_column(geometry, pyarrow.array(wkb, pyarrow.binary()))
+    # the numbers come first, under the name that the file has for them, if it keeps any; last, for
+    # a table without a column has no rows
     fid = info["fid_column"] or None
-    if fid is None:
-        table = table.remove_column(0)
-    if held not in table.column_names:  # fields alone
-        return table, None, "Point", None, fid
-    kind, wkb = meta["geometry_type"] or "Unknown", table[held].to_pylist()
-    if kind.startswith(("Polygon", "LineString")):  # so shapefiles call layers of several, too
-        types = shapely.get_type_id(shapely.from_wkb(wkb, on_invalid="ignore"))
-        kind = "Unknown" if np.any(types >= _MULTIPLE) else kind
-    wkb = pyarrow.array(wkb, pyarrow.binary())
-    table = table.drop_columns([held])
-    geometry = meta["geometry_name"] or free_name("geom", table.column_names)
-    table = table.append_column(geometry, wkb)
-    return table, geometry, kind, meta["crs"], fid
+    return table if fid is not None else table.remove_column(0), geometry, kind, crs, fid
 
 
 def _times(texts: list[str | None], pyarrow: Any) -> Any:

@@ -377,6 +377,23 @@ def test_a_layer_of_fields_alone_gets_the_places_that_they_say(tmp_path, learned
     assert (list(found["k"]), list(found["predicted"])) == ([5, 6, 7], LABELS)
 
 
+@pytest.mark.parametrize("ending", ["gpkg", "fgb", "shp"])
+@pytest.mark.parametrize("name", ["a.geojson", "a.csv"])
+def test_geojson_is_read_as_such_whatever_its_name_with_fields_or_none(
+    tmp_path: Path, learned: Path, name: str, ending: str
+) -> None:
+    source, output = tmp_path / name, tmp_path / f"b.{ending}"
+    places = geopandas.GeoSeries(shapely.points(PLACES), crs="EPSG:3035").to_crs(4326)
+    source.write_text(shapely.to_geojson(places[0]))
+    predict(learned, source, output)
+    assert geopandas.read_file(output)["predicted"].tolist() == LABELS[:1]
+    text = geopandas.GeoDataFrame({"k": [7, 8, 9]}, geometry=places).to_json()
+    source.write_text(text.replace("}, ", "},\n"))
+    predict(learned, source, output)
+    found = geopandas.read_file(output)
+    assert (found["k"].tolist(), found["predicted"].tolist()) == ([7, 8, 9], LABELS)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of a shell")
 def test_points_may_come_by_a_pipe(tmp_path: Path, learned: Path) -> None:
     rows = "".join(f"{x},{y}\n" for x, y in PLACES)

@@ -515,7 +515,7 @@ def test_shading_is_asked_for_shown_and_read(qtbot: QtBot, view: DualView) -> No
     assert picture(view) != plain
     assert view.bar.isVisible()
     assert (view.bar.scale.low, view.bar.scale.high) == (-11.0, 0.0)
-    assert "if edge 3 were elsewhere" in view.readout.text()
+    assert "with edge 3 elsewhere" in view.readout.text()
     sheet = view.sheets[Sheet.STEEP_LEFT]
     assert view.sheet == Sheet.STEEP_LEFT
     told_of(qtbot, view, pixel(sheet, 25.0, 40.0))
