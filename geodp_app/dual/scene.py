@@ -149,6 +149,7 @@ CELLS = "Every cell has one label: no halfplane is chosen, and there is no dual 
 _CHANGE = (
     "Colour: how much likelier (purple) or less likely (green) each place is with this one report."
 )
+_LINES = "Each example is a line, each halfplane a point"
 EMPTY = "Sample examples to see their dual lines"
 _RELEASE = "Only the chosen points are shown: they are published."
 EMPTY_RELEASE = "Nothing has been released yet: chosen points will appear here"
@@ -204,10 +205,7 @@ def reading_words(lattice: HalfplaneLattice) -> str:
     """How to read the sheets."""
     chord = lattice.measure == "chord"
     upper, lower = ("Above, Right", "Below, Left") if chord else ("Above", "Below")
-    return (
-        f"Each example is a line, each halfplane a point: it holds lines over it ({upper}) or "
-        f"under it ({lower})."
-    )
+    return f"{_LINES}: it holds lines over it ({upper}) or under it ({lower})."
 
 
 def shading_words(mode: ShadeMode, edge: int, edges: int) -> str:
@@ -252,7 +250,7 @@ def curator_words(
     if shade is not None and shade.signed:
         words = _CHANGE
     elif mode == "off" or (shade is None and mode != "probability"):
-        words = reading_words(lattice)
+        words = reading_words(lattice) if tile is None else f"{_LINES}."  # beside the tile's label
     else:
         words = _NO_PROBABILITIES if shade is None else shading_words(mode, edge, edges)
     if tile is None:
