@@ -92,10 +92,8 @@ def draw_points(
         raise ValueError(f"an empty target cannot place a {distribution} sample")
     if distribution == "clustered":
         polygon = target if isinstance(target, Polygon) else target.geoms[0]
-        middle, spread = (
-            polygon.exterior.interpolate(CLUSTER_PLACE, normalized=True),
-            CLUSTER_SPREAD * d,
-        )
+        middle = polygon.exterior.interpolate(CLUSTER_PLACE, normalized=True)
+        spread = CLUSTER_SPREAD * d
         chosen = rng.random(n) < CLUSTER_SHARE
     elif distribution == "gaussian":
         middle = target.centroid

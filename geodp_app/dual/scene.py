@@ -149,7 +149,7 @@ CELLS = "Every cell has one label: no halfplane is chosen, and there is no dual 
 _CHANGE = (
     "Colour: how much likelier (purple) or less likely (green) each place is with this one report."
 )
-_LINES = "Each example is a line, each halfplane a point"
+_LINES = "Examples are lines, a halfplane is a point"
 EMPTY = "Sample examples to see their dual lines"
 _RELEASE = "Only the chosen points are shown: they are published."
 EMPTY_RELEASE = "Nothing has been released yet: chosen points will appear here"
@@ -205,7 +205,7 @@ def reading_words(lattice: HalfplaneLattice) -> str:
     """How to read the sheets."""
     chord = lattice.measure == "chord"
     upper, lower = ("Above, Right", "Below, Left") if chord else ("Above", "Below")
-    return f"{_LINES}: it holds lines over it ({upper}) or under it ({lower})."
+    return f"{_LINES}. It holds examples whose lines lie above it ({upper}) or below ({lower})."
 
 
 def shading_words(mode: ShadeMode, edge: int, edges: int) -> str:

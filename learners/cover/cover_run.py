@@ -6,9 +6,6 @@ sharpened afterwards (:mod:`learners.cover.sharpening`), and one alone is drawn 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.core.estimator import CoverParameters, PlaneParameters, Run, Stream
@@ -27,20 +24,15 @@ from learners.cover.set_cover import (
 )
 from learners.cover.sharpening import plan_sharpened, sharpened_steps
 from learners.declaration import check_count, check_open_unit
-from learners.envelope.envelope_selection import (
-    EnvelopeSelection,
-    RefinedSelection,
-)
+from learners.envelope.envelope_selection import EnvelopeSelection, RefinedSelection
 from learners.privacy.randomness import open_source
-
-_L = TypeVar("_L", bound=Lattice)
 
 
 def cover_run(
     parameters: CoverParameters,
     k: Pieces | None,
-    pieces: Callable[[], _L],
-    sampler: Callable[[_L], Sampler],
+    lattice: Lattice,
+    selection: Sampler,
     *,
     alpha: float | None = None,
     finish: Finish | None = None,
@@ -51,8 +43,10 @@ def cover_run(
     ----------
     parameters : CoverParameters
     k : int or "auto"
-    pieces, sampler : callable
-        The class of pieces, and its sampler.
+    lattice : Lattice
+        The class of pieces.
+    selection : Sampler
+        Of that class.
     alpha : float, optional
         Error aimed at: chooses the number of steps, if that is not given.
     finish : {"sharpen", "none"}, optional
@@ -67,8 +61,6 @@ def cover_run(
     sharpened = finish == "sharpen" and k != 1
     steps = step_count(parameters.n_steps, k, alpha, triangles=finish is not None)
     check_open_unit(beta=parameters.beta)
-    lattice = pieces()
-    drawn_by = sampler(lattice)
     # one triangle alone is drawn by its mistakes, without a noisy count
     share = 0.0 if finish == "sharpen" and k == steps == 1 else noise_share(k)
     terms = (
@@ -84,7 +76,6 @@ def cover_run(
     budget = plan_budget(*terms) if whole is None else whole.cover
 
     def begin(counts: GridCounts, watch: Watch | None) -> Stream:
-        selection = drawn_by
         if k != "auto" and k * counts.n > MOST_EXAMPLES:
             raise ValueError(
                 f"k = {k} pieces and so many examples make scores beyond {MOST_EXAMPLES}, where "
@@ -94,7 +85,7 @@ def cover_run(
         ahead = None
         # with a seed a draw must be the same, however much time there is before it
         if parameters.seed is None and isinstance(selection, EnvelopeSelection):
-            selection = ahead = RefinedSelection(selection)
+            ahead = RefinedSelection(selection)
             noisy = expected_count(counts, parameters.role, budget) if budget.scale else None
             first = noisy if sharpened else None
             score, rate = step_law(counts, parameters.role, k, budget, noisy, first)
@@ -104,7 +95,7 @@ def cover_run(
             role=parameters.role,
             k=k,
             budget=budget,
-            selection=selection,
+            selection=ahead or selection,
             source=source,
             watch=watch,
             sharpened=sharpened,
@@ -121,16 +112,12 @@ def cover_run(
 def plane_cover(parameters: PlaneParameters, k: Pieces, finish: Finish | None = None) -> Run:
     """The cover by k triangles or halfplanes of a learner that could also go by tiles."""
 
-    def pieces() -> HalfplaneLattice:
-        if parameters.tiles is not None:
-            raise ValueError("a run with k pieces has no tiles: give k or tiles, not both")
-        return HalfplaneLattice(parameters.grid, parameters.measure)
-
-    def sampler(lattice: HalfplaneLattice) -> Sampler:
-        made = EnvelopeSelection if parameters.selection == "envelope" else ArrangementSelection
-        return made(lattice, parameters.piece)
-
-    return cover_run(parameters, k, pieces, sampler, alpha=parameters.alpha, finish=finish)
+    if parameters.tiles is not None:
+        raise ValueError("a run with k pieces has no tiles: give k or tiles, not both")
+    lattice = HalfplaneLattice(parameters.grid, parameters.measure)
+    made = EnvelopeSelection if parameters.selection == "envelope" else ArrangementSelection
+    selection = made(lattice, parameters.piece)
+    return cover_run(parameters, k, lattice, selection, alpha=parameters.alpha, finish=finish)
 
 
 def _check_k(k: Pieces | None, finish: Finish | None) -> Pieces:

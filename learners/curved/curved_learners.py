@@ -26,7 +26,6 @@ faces.  With 20,000 examples at epsilon = 1 all reaches err on about 3 %, with 2
 
 from __future__ import annotations
 
-from functools import partial
 from typing import ClassVar
 
 from geometry.grid import Box
@@ -98,7 +97,8 @@ class DiscUnionLearner(Estimator):
     seed: int | None = None
 
     def _planned(self) -> Run:
-        return cover_run(self, self.k, partial(ConicLattice, self.grid, self.kind), ConicSelection)
+        lattice = ConicLattice(self.grid, self.kind)
+        return cover_run(self, self.k, lattice, ConicSelection(lattice))
 
 
 class EllipseUnionLearner(DiscUnionLearner):
@@ -174,8 +174,8 @@ class PolynomialUnionLearner(Estimator):
     seed: int | None = None
 
     def _planned(self) -> Run:
-        own = self.grid, 2, self.degree, self.reach, self.levels
-        return cover_run(self, self.k, partial(PolynomialLattice, *own), LiftedSelection)
+        lattice = PolynomialLattice(self.grid, 2, self.degree, self.reach, self.levels)
+        return cover_run(self, self.k, lattice, LiftedSelection(lattice))
 
 
 class ConvexPolytopeLearner(Estimator):
@@ -226,8 +226,8 @@ class ConvexPolytopeLearner(Estimator):
     seed: int | None = None
 
     def _planned(self) -> Run:
-        lattice = partial(HalfspaceLattice3, self.grid, self.reach, self.levels)
-        return cover_run(self, self.k, lattice, HalfspaceSelection3)
+        lattice = HalfspaceLattice3(self.grid, self.reach, self.levels)
+        return cover_run(self, self.k, lattice, HalfspaceSelection3(lattice))
 
 
 class SimplexUnionLearner(Estimator):
@@ -257,8 +257,8 @@ class SimplexUnionLearner(Estimator):
     seed: int | None = None
 
     def _planned(self) -> Run:
-        lattice = partial(HalfspaceLattice3, self.grid, 1, self.levels)
-        return cover_run(self, self.k, lattice, SimplexSelection3)
+        lattice = HalfspaceLattice3(self.grid, 1, self.levels)
+        return cover_run(self, self.k, lattice, SimplexSelection3(lattice))
 
 
 class BallUnionLearner(Estimator):
@@ -292,5 +292,5 @@ class BallUnionLearner(Estimator):
     seed: int | None = None
 
     def _planned(self) -> Run:
-        lattice = partial(BallLattice, self.grid, self.centres, self.levels)
-        return cover_run(self, self.k, lattice, LiftedSelection)
+        lattice = BallLattice(self.grid, self.centres, self.levels)
+        return cover_run(self, self.k, lattice, LiftedSelection(lattice))

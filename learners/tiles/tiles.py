@@ -245,8 +245,7 @@ def tile_run(
     given = 0 if parameters.tiles is None else check_count("tiles", parameters.tiles)
     if given > MOST_PER_SIDE:
         raise ValueError(f"tiles must be at most {MOST_PER_SIDE} along a side, got {given}")
-    if given:
-        tile_square(parameters.grid, given)
+    square = tile_square(parameters.grid, given) if given else ()
     counting = parameters.tiles is None or support is not None
     # of tiles that are given, how densely examples lie is not asked, and their number is not noisy
     tidy = tidy and parameters.tiles is None
@@ -287,7 +286,7 @@ def tile_run(
             eta = piece_rate(count, eta, parameters.grid, wrong)
             if wrong:
                 counted["wrong_labels"] = wrong
-        alone, others = chessboard(tile_square(parameters.grid, per_side))
+        alone, others = chessboard(square or tile_square(parameters.grid, per_side))
         tiles = alone + others
         index = TileIndex.of(tiles)
         # where the tiles are given it need not be known how many examples there are

@@ -110,7 +110,7 @@ def test_after_a_run_that_could_not_begin_the_session_is_saved_and_opened(
     key(window, Qt.Key.Key_F5)
     qtbot.waitUntil(lambda: window.runs.controller.state == "failed")
     path = tmp_path / "s.geodp"
-    refused = window.runs.log.run  # older sessions may have it
+    refused = window.runs.log.run  # a file made by hand may have it
     assert window.files.save_to(path)
     window.files.start_anew()
     assert window.files.open(path)
