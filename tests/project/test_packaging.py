@@ -111,7 +111,7 @@ def test_with_addresses_all_links_and_pictures_of_the_page_are_absolute() -> Non
     assert "![A run: triangle after triangle" in shown
     assert "](https://raw.example/docs/pictures/run.gif)" in shown
     assert "[docs/accuracy.md](https://pages.example/docs/accuracy.md)" in shown
-    assert "](https://pages.example/docs/guide.md#notebooks)" in shown
+    assert "](https://pages.example/docs/notebooks/index.md)" in shown
     own = (ROOT / "README.md").read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)\s]+)\)", shown)
     assert len(links) == len(re.findall(r"\]\(([^)\s]+)\)", own))
