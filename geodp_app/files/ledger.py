@@ -303,9 +303,13 @@ class Ledger:
             raise InputError(f"{self.path}: is there already; choose another name") from None
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written: {error.strerror or error}") from None
-        with self._transaction("written") as file:
-            file.execute(_TABLE)
-            _enter(file, "", lines)
+        try:
+            with self._transaction("written") as file:
+                file.execute(_TABLE)
+                _enter(file, "", lines)
+        finally:
+            if not os.path.getsize(self.path):  # or it could not be begun again
+                os.unlink(self.path)
 
     @contextlib.contextmanager
     def _entering(self) -> Iterator[tuple[State, list[Line]]]:

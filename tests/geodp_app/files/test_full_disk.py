@@ -123,6 +123,15 @@ def test_the_command_ends_with_one_line(tmp_path, capsys, release, ending):
     assert held(tmp_path) == before
 
 
+def test_a_ledger_that_does_not_fit_is_not_begun(tmp_path, capsys):
+    begin = ["ledger", tmp_path / "a.ledger", "--new", "--epsilon", "1"]
+    for limit in (0, 4096):
+        with files_of_at_most(limit):
+            assert "cannot be written: " in fails(capsys, *begin)
+        assert held(tmp_path) == {}
+    assert geodp(*begin) == 0
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is full")
 def test_standard_output_that_is_full_is_told_in_one_line() -> None:
     with open("/dev/full", "w") as full:
