@@ -612,4 +612,5 @@ def unknown_learner(name: str, known: Iterable[str]) -> str:
     now = [new for new in (*_FORMER.get(name, ()), f"private-{name}") if new in known]
     if now:
         return f"the learner {name!r} is now called {' or '.join(now)}"
-    return f"unknown learner {name!r}: use {', '.join(known)}"
+    what = f"{name!r} is not offered here" if name in BY_ID else f"unknown learner {name!r}"
+    return f"{what}: use {', '.join(known)}"

@@ -157,6 +157,7 @@ def test_old_names_are_told_the_new_one() -> None:
         unknown_learner("parity", SUBJECTS) == "the learner 'parity' is now called private-parity"
     )
     assert unknown_learner("x", ["a", "b"]) == "unknown learner 'x': use a, b"
+    assert unknown_learner("histogram", ["a", "b"]) == "'histogram' is not offered here: use a, b"
 
 
 @pytest.mark.parametrize("learner", IN_STEPS, ids=lambda learner: learner.id)

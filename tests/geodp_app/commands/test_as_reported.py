@@ -156,7 +156,10 @@ GOOD = {"geodp": __version__, "run": {"learner": "histogram", "grid": 64}}
         (GOOD | {"run": GOOD["run"] | {"tiles": 3}}, "says tiles, which no run is told"),
         (GOOD | {"run": GOOD["run"] | {"grid": {"a": 1}}}, "is not an integer"),
         (GOOD | {"run": GOOD["run"] | {"epsilon": -1}}, "--epsilon: must be above 0"),
-        (GOOD | {"run": {"learner": "greedy-cover"}}, "unknown learner 'greedy-cover'"),
+        (
+            GOOD | {"run": {"learner": "greedy-cover"}},
+            "'greedy-cover' is not offered here: use cover",
+        ),
     ],
 )
 def test_what_is_no_report_is_told(write, capsys, content, reason) -> None:
