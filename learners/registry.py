@@ -332,7 +332,7 @@ LEARNERS: tuple[Learner, ...] = (
     Learner(
         "histogram", "Interpolated noisy histogram",
         "Counts labels in cells with noise, smooths the counts and interpolates between cells: on "
-        "coasts ahead of tiles up to some 50,000 evenly spread reports.",
+        "coasts ahead of tiles up to some 10,000 evenly spread reports.",
         "learners.baselines.noisy_histogram.NoisyHistogramLearner",
         "epsilon-DP; linear binning, smoothed, interpolated; vectorised to polygons", (32,),
         fixed=(("smooth", True),), parameters=(CELLS, *_SHAPES), piece="tile",
