@@ -225,7 +225,7 @@ def _formulas(form: Role) -> tuple[Learner, ...]:
             f"Lists the good literals privately, and covers by a {form} from the list.",
             f"learners.boolean.conjunction.Strawman{of}Learner",
             "(epsilon, delta)-DP, (alpha, beta)-PAC at the planned n, which grows as the number of "
-            "variables: what the private cover is better than", (5,), role=form, piece="literal",
+            "variables", (5,), role=form, piece="literal",
             parameters=(k, STEPS, BETA, *_PRIVACY),
         ),
         Learner(
