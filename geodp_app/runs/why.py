@@ -255,7 +255,8 @@ def _gained(log: RunLog) -> str:
         what, many = what.replace("no earlier one", "it"), f"One {piece} {does}s"
     else:
         many = f"{count(made)} {piece}s {does}"
-    return f"{many} the shape. {what}, less {less}: {gained}."
+    shape = "the shape" if any(log.gains[:made]) else "nothing"
+    return f"{many} {shape}. {what}, less {less}: {gained}."
 
 
 def _errors(log: RunLog, end: FiguresView, *, clipped: bool) -> str:

@@ -237,6 +237,20 @@ def test_one_piece_is_said_to_gain_what_it_decides_rightly_less_wrongly(learner,
     assert number(words.rpartition(" ")[2]) == right - wrong
 
 
+@pytest.mark.parametrize(
+    ("learner", "label", "said"),
+    [
+        ("cover", 0, "One triangle covers nothing. "),
+        ("threshold", 1, "One halfplane bounds nothing. "),
+    ],
+)
+def test_pieces_that_gain_nothing_are_not_said_to_make_the_shape(learner, label, said):
+    points, k = sample()[0], None if learner == "threshold" else 1
+    settings = RunSettings(learner, epsilon=20.0, k=k, n_steps=k, seed=2)
+    log = logged(settings, Examples(points, np.full(len(points), label), Frame(GRID)))
+    assert summary(log).startswith(said)
+
+
 def test_a_threshold_that_labels_everything_0_is_no_triangle() -> None:
     """It takes three halfplanes to say so."""
     points = np.array([(0, 0), (0, GRID), (GRID, 0), (GRID, GRID)] * 20)
