@@ -302,7 +302,8 @@ def _guessed(file: ImportFile, kind: Kind, columns: Columns, options: PointOptio
     taken = [
         f"{role}={printable(cut(file.columns[place]))}"
         for role, place in zip(ROLES[kind], places, strict=True)
-        if place is not None and role not in options.columns and file.columns[place].lower() != role
+        if place is not None and place >= 2 * file.placed  # those before come of geometries
+        if role not in options.columns and file.columns[place].lower() != role
     ]
     return f"{file.name}: read by its column names: {', '.join(taken)}" if taken else ""
 

@@ -46,6 +46,18 @@ def test_what_was_guessed_is_told_and_what_was_named_is_not(write: Write) -> Non
         read_points(path, PointOptions(bounds=BOX, columns={"label": "c"}))
 
 
+def test_of_geometries_nothing_is_guessed(write: Write) -> None:
+    feature = {
+        "type": "Feature",
+        "properties": {"class": 1},
+        "geometry": {"type": "Point", "coordinates": [15.1, 45.2]},
+    }
+    path = write("p.geojson", {"type": "FeatureCollection", "features": [feature]})
+    options = PointOptions(grid=1000, bounds=BOX, columns={"label": "class"})
+    assert read_points(path, options).guessed == ""
+    assert read_points(path, DEGREES).guessed == f"{path}: read by its column names: label=class"
+
+
 def test_columns_are_guessed_without_a_look_at_the_rows(write: Write) -> None:
     first = write("p.csv", "lon,lat,a,b\n15.1,45.2,yes,7\n")
     second = write("q.csv", "lon,lat,a,b\n15.1,45.2,7,yes\n")
