@@ -56,7 +56,7 @@ def report(release: Release, **stated: Any) -> dict[str, Any]:
         "release": release_to_dict(release),
     }
     if text := unit_words(release):
-        document["unit"] = f"{text}, chosen among that one's rows"
+        document["unit"] = text
     if (wrong := wrong_labels_text(release)) is not None:
         document["wrong labels"] = wrong
     if text := support_words(release):

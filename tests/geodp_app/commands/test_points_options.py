@@ -206,7 +206,7 @@ def test_with_id_the_unit_is_in_what_is_published(tables, tmp_path, capsys):
     assert "one row of each who was counted; no person has two" in capsys.readouterr().err
     assert dict(read_learned(out).release.parameters)["unit"] == "who"
     document = json.loads(report.read_text())
-    assert document["unit"] == "an example is one row of each who, chosen among that one's rows"
+    assert document["unit"] == "an example is one row of each who"
     assert document["statement"].startswith("(1, 1e-40)-differentially private")
     assert geodp("render", out, "-o", tmp_path / "l.svg") == 0
     assert "An example is one row of each who" in capsys.readouterr().err
@@ -233,6 +233,7 @@ def test_several_rows_of_a_person_are_in_what_is_published(tables, tmp_path, cap
     assert document["unit"].startswith("each who counts as 2 examples")
     assert "each of 2 rows of a person has a share of epsilon" in document["account"]
     assert document["release"]["privacy"]["rows"] == 2
+    assert document["unit"].endswith("of whoever has fewer, these in turn")
     assert printed(capsys, "evaluate", out, tables / "p.csv")["error"] < 0.1
 
 
