@@ -21,12 +21,9 @@ from shapely.geometry.base import BaseGeometry
 from geometry.arrays import Floats
 from geometry.crs import LONLAT, CrsError
 from geometry.geojson_reading import GeoJSONError, check_lonlat
-from geometry.globe import in_degrees, lonlat_box, tolerance_of
+from geometry.globe import LONGEST_EDGE, in_degrees, lonlat_box, tolerance_of
 from geometry.grid import Bounds, Frame, GridMap
 from geometry.polygons import orient_valid, polygon_parts, ring_corners
-
-#: In degrees; one of half the globe would read as one across the antimeridian.
-_LONGEST_EDGE = 170.0
 
 
 def unit_box_map(d: int) -> GridMap:
@@ -139,7 +136,7 @@ def placed_shape(
             raise GeoJSONError(str(error)) from None
         # an edge over more than half the globe reads as a crossing of the antimeridian; segmentize
         # would drop parts of what rounding has made invalid
-        shape = shapely.segmentize(orient_valid(shape), _LONGEST_EDGE)
+        shape = shapely.segmentize(orient_valid(shape), LONGEST_EDGE)
     shape = orient_valid(MultiPolygon(_resolved(orient_valid(shape))))
     if degrees and _may_wrap(grid_map):
         for ring in ring_corners(shape):
@@ -153,7 +150,7 @@ def _may_wrap(grid_map: GridMap | None) -> TypeGuard[GridMap]:
     if grid_map is None:
         return False
     box = grid_map.bounds
-    return box.crs != LONLAT or box.crosses or math.hypot(*box.size) > _LONGEST_EDGE
+    return box.crs != LONLAT or box.crosses or math.hypot(*box.size) > LONGEST_EDGE
 
 
 def _step(d: int, grid_map: GridMap | None) -> float:

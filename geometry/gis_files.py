@@ -27,7 +27,7 @@ from geometry.crs import LONLAT, CrsError, canonical_crs
 from geometry.errors import InputError
 from geometry.geojson import BESIDE, TargetFile, stated_place
 from geometry.geojson_reading import GeoJSONError, invalidity, short
-from geometry.globe import within_180
+from geometry.globe import LONGEST_EDGE, within_180
 from geometry.polygons import polygon_parts
 
 #: Metadata of a layer that geodp wrote, as GDAL has it.
@@ -214,7 +214,8 @@ def valid_polygons(shape: BaseGeometry | None, where: str) -> list[BaseGeometry]
 
 
 def in_range(shapes: list[BaseGeometry], crs: str, name: str) -> list[BaseGeometry]:
-    """The same shapes; those in degrees with longitudes within -180..180.
+    """The same shapes; those in degrees with longitudes within -180..180, and edges that GeoJSON
+    can hold.
 
     Raises InputError if what should be degrees is none.
     """
@@ -225,7 +226,7 @@ def in_range(shapes: list[BaseGeometry], crs: str, name: str) -> list[BaseGeomet
         raise InputError(
             f"{name}: holds no degrees, and states no other coordinate reference system"
         )
-    return [within_180(shape) for shape in shapes]
+    return [shapely.segmentize(within_180(shape), LONGEST_EDGE) for shape in shapes]
 
 
 def _shape_of(wkb: bytes) -> BaseGeometry | None:

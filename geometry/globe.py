@@ -225,6 +225,8 @@ _SHARE = 1 / 256
 _EXACT = 1e-10
 #: Two datums are no more than so many degrees apart.
 _DATUMS = 0.02
+#: In degrees; an edge of half the globe would read as one across the antimeridian.
+LONGEST_EDGE = 170.0
 
 
 def tolerance_of(place: GridMap) -> float:

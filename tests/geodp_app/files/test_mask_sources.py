@@ -212,6 +212,23 @@ def test_a_name_is_the_map_that_ships_with_geodp(name, tmp_path, monkeypatch):
             taken(name)
 
 
+@pytest.mark.parametrize("ending", [".geojson", ".gpkg"])
+def test_a_map_round_a_pole_is_read_back(tmp_path, ending):
+    """Its edges, along the pole and the parallel, are 360 degrees long."""
+    arctic = geopandas.GeoDataFrame(geometry=[shapely.box(-180, 70, 180, 90)], crs=4326)
+    arctic.to_file(tmp_path / "arctic.gpkg")
+    frame = Frame(100, Bounds(-3e6, -3e6, 3e6, 3e6, crs="EPSG:3413"))
+    in_metres = shapely.points(GRID * 6e4 - 3e6)
+    latitudes = shapely.get_y(geopandas.GeoSeries(in_metres, crs=3413).to_crs(4326).array)
+    for source in (arctic, tmp_path / "arctic.gpkg"):
+        clipped = whole_square(frame).clip(source)
+        assert (clipped.labels(GRID) == (latitudes >= 70)).all()
+        geodp.save(clipped, tmp_path / f"clipped{ending}", overwrite=True)
+        assert (
+            geodp.load(tmp_path / f"clipped{ending}").labels(GRID) == clipped.labels(GRID)
+        ).all()
+
+
 def test_a_geometry_without_bounds_is_in_grid_units() -> None:
     shape = whole_square(Frame(10)).clip(shapely.box(2, 3, 5, 7))
     assert shape.polygons.equals(shapely.box(2, 3, 5, 7))
