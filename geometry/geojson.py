@@ -281,7 +281,8 @@ def _read_document(
         raise GeoJSONError(f"geodp.frame must be 'lonlat' or 'grid', not {short(frame)}")
     grid, bounds = stated_place(member)
     crs = _system(document.get("crs"), any_system) if frame == "lonlat" else LONLAT
-    own_range = frame if crs == LONLAT else None
+    # a map may go over the grid: what is clipped to it does not
+    own_range = frame if crs == LONLAT and not (any_system and frame == "grid") else None
     reader = ShapeReader(own_range, float(grid or MAX_D), max_vertices)
     shapes: list[BaseGeometry] = []
     rows: list[int] = []

@@ -234,6 +234,13 @@ def test_a_geometry_without_bounds_is_in_grid_units() -> None:
     assert shape.polygons.equals(shapely.box(2, 3, 5, 7))
 
 
+def test_a_geometry_in_grid_units_that_goes_over_the_square_is_read_back(tmp_path):
+    clipped = whole_square(Frame(100)).clip(shapely.box(-10, -10, 50.5, 130))
+    assert (clipped.labels(GRID) == (GRID[:, 0] <= 50)).all()
+    geodp.save(clipped, tmp_path / "clipped.geojson")
+    assert (geodp.load(tmp_path / "clipped.geojson").labels(GRID) == clipped.labels(GRID)).all()
+
+
 def test_which_of_several_layers_is_asked_about(tmp_path: Path) -> None:
     path = layered(tmp_path)
     for road in (by_python, by_window):
