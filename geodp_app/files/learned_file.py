@@ -160,10 +160,12 @@ def shape_files(
     }
     layers = {name: layer for name, layer in layers.items() if not layer.is_empty}
     about = shape.fields()
-    if ending == ".shp":  # its texts have room for 80 letters
+    if ending == ".shp":  # its texts have room for 80 letters, its numbers for 15 decimals
         private = shape.privacy is not None and shape.privacy.private
         about["statement"] = "differentially private" if private else "not private"
         about = {name: value for name, value in about.items() if name not in _LONG}
+        if shape.privacy is not None and round(delta := shape.privacy.delta, 15) < delta:
+            about["delta"] = round(delta, 15) + 1e-15  # never less than is proved
     wkb = [
         shapely.to_wkb(shapely.MultiPolygon([layer]) if layer.geom_type == "Polygon" else layer)
         for layer in layers.values()

@@ -103,6 +103,8 @@ def test_a_file_says_how_right_it_is_and_where_it_had_reports(
     layers = layers.set_index("layer")
     said, reported = layers.loc["learned"], layers.loc["support"].geometry
     assert (said["right_low"], said["right_high"]) == pytest.approx(check.share(), abs=1e-9)
+    assert expected.privacy is not None
+    assert 1e-40 == expected.privacy.delta <= said["delta"] <= 1e-15  # a shapefile's least number
     if ending != ".shp":  # whose texts are short
         assert said["accuracy"] == check.words()
         assert said["support"].startswith(support_words(expected.release))
