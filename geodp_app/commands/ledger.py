@@ -37,7 +37,8 @@ was changed or cut off; geodp learn --head HASH draws nothing then. Without that
 copy back, cutting off the end, or writing all anew, is not detected.
 
 A ledger by folder sees links to the data, and the files that a DuckDB view names. It does not see
-copies, hard links, views that compute a path, servers, or data frames: there give --ledger."""
+copies, hard links, views that compute a path, servers, standard input, or data frames: there give
+--ledger."""
 
 _NEIGHBOURS = {
     "add-remove": "{} that is added or removed",
