@@ -100,7 +100,7 @@ _Answer = tuple[Any, str]
 
 
 def _plan(options: argparse.Namespace) -> _Answer:
-    from learners.theory.theorems import THEOREMS, find_theorem, theorem_of
+    from learners.theory.theorems import THEOREMS
 
     if options.theorems:
         lines = []
@@ -110,9 +110,16 @@ def _plan(options: argparse.Namespace) -> _Answer:
             lines.append(f"    needs {needs}")
         return [_stated(theorem) for theorem in THEOREMS], "\n".join(lines)
     learner = _settle(options)
+    answer = _answered(options, learner)
     used = options.theorem is not None or learner.needs_delta
     # n is public here
     warn_of_budget(options.epsilon, options.delta, used=used, n=options.n)
+    return answer
+
+
+def _answered(options: argparse.Namespace, learner: Learner) -> _Answer:
+    from learners.theory.theorems import find_theorem, theorem_of
+
     if options.theorem is not None:
         d = options.grid if options.d is None else options.d
         return _ask_theorem(options, find_theorem(options.theorem), {**vars(options), "d": d})

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from every_learner import every_release
-from terminal import geodp
+from terminal import fails, geodp
 
 from assets import examples
 from geodp import Examples, Frame
@@ -445,3 +445,7 @@ def test_commands_warn_once_and_not_when_quiet(points, tmp_path, capsys, verb, m
     assert len(found) == bool(outcome)
     assert outcome in "".join(found)
     assert "3,000" not in "".join(found)
+
+
+def test_a_plan_that_is_refused_says_so_alone(capsys) -> None:
+    assert "measured from 0.1 to 10, not at 1000" in fails(capsys, "plan", "--epsilon", 1000)
