@@ -260,7 +260,7 @@ def load_object(
     except ValueError as error:  # JSONDecodeError, or an integer of thousands of digits
         if data.startswith(b'{"kind":"ledger"'):  # objects on lines
             own_member({"geodp": ""})
-        raise GeoJSONError(f"not JSON: {error}") from None
+        raise GeoJSONError(f"not JSON, as GeoJSON is: {error}") from None
     if not isinstance(document, dict):
         raise GeoJSONError(f"must be a JSON object, not {short(document)}")
     return document, odd

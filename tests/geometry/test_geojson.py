@@ -131,7 +131,7 @@ def ring_of(*points: Any) -> dict[str, Any]:
 BOW_TIE = [[0, 0], [2, 2], [2, 0], [0, 2], [0, 0]]
 FAULTS: dict[str, tuple[Any, str]] = {
     "empty file": ("", "not JSON"),
-    "not json": ("{'type': 1}", "not JSON: Expecting"),
+    "not json": ("{'type': 1}", "not JSON, as GeoJSON is: Expecting"),
     "cut off": (json.dumps(DONUT)[:-5], "not JSON"),
     "not utf-8": (b'{"type":\n "\xff"}', r"line 2 is not UTF-8 text: .* iconv -f WINDOWS-1252"),
     "not text": (b"SQLite format 3\0\xff", r"not UTF-8 text \(byte 16\): .* by ogr2ogr"),
