@@ -36,6 +36,7 @@ from geodp_app.files.run_report import records_text
 from geodp_app.files.session import load_session
 from geodp_app.files.writing import check_ending, named_failures, write_files, write_whole
 from geodp_app.formatting import counted
+from geometry.crs import LONLAT
 from geometry.geojson import GeoJSONError, NoPolygonsError, read_geojson
 from geometry.geojson_reading import SEQUENCES
 from geometry.geojson_write import feature_collection, geojson_text
@@ -329,9 +330,9 @@ def export_steps(path: str | os.PathLike[str], records: Iterable[StepRecord]) ->
 SIDES = ("West", "South", "East", "North")
 
 
-def typed_bounds(texts: Mapping[str, str]) -> Bounds:
-    """The box that is typed; raises InputError if it is no box; the message is empty as long as
-    something is missing. `texts`: a text for each of :data:`SIDES`."""
+def typed_bounds(texts: Mapping[str, str], crs: str = LONLAT) -> Bounds:
+    """The box that is typed in a system; raises InputError if it is no box; the message is empty as
+    long as something is missing. `texts`: a text for each of :data:`SIDES`."""
     values = []
     for side in SIDES:
         text = texts[side].strip()
@@ -340,11 +341,11 @@ def typed_bounds(texts: Mapping[str, str]) -> Bounds:
             values.append(float(text.replace("−", "-").replace(",", ".").rstrip("° ")))
         except ValueError:
             if text and text not in "-−+.":
-                raise InputError(f"{side}: {text[:40]!r} is not a number of degrees") from None
+                raise InputError(f"{side}: {text[:40]!r} is not a number") from None
     if len(values) < len(SIDES):
         raise InputError("")
     with refusals():
-        return Bounds(*values)
+        return Bounds(*values, crs=crs)
 
 
 def bounds_of_map(path: str | os.PathLike[str]) -> Bounds:

@@ -9,6 +9,7 @@ import contextlib
 import math
 from pathlib import Path
 
+import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
@@ -17,6 +18,7 @@ from PySide6.QtGui import (
     QPainter,
     QPainterPath,
     QPen,
+    QPolygonF,
     QTransform,
     QWheelEvent,
 )
@@ -34,9 +36,11 @@ from PySide6.QtWidgets import (
 from assets import land_path
 from geodp_app.errors import InputError
 from geodp_app.files.document_files import SIDES, bounds_of_map, typed_bounds
+from geodp_app.files.import_file import cut
 from geodp_app.palette import Palette, mix
 from geodp_app.views.widgets.panes import Painted, dressed, fill
 from geodp_app.views.widgets.plotting import shape_path, tinted
+from geometry.crs import LONLAT
 from geometry.geojson import read_geojson
 from geometry.grid import Bounds, BoundsError
 
@@ -44,6 +48,8 @@ from geometry.grid import Bounds, BoundsError
 _WIDEST, _NARROWEST = 360.0, 0.02
 #: By a step of the wheel or a key, and by an arrow: a share of the map's width.
 _ZOOM, _MOVE = 1.5, 0.1
+#: Points of a side of a box that is drawn.
+_PARTS = 17
 
 
 class BoundsMap(Painted, QWidget):
@@ -60,7 +66,7 @@ class BoundsMap(Painted, QWidget):
         self._palette = palette
         self._land: QPainterPath = shape_path(read_geojson(land_path()).geometry)
         self._centre, self._across = QPointF(0.0, 0.0), _WIDEST
-        self._box: Bounds | None = None
+        self._box = QPolygonF()  # in degrees; longitudes may go on after 180
         self._start: QPointF | None = None
         self.setAccessibleDescription("Arrows move it, plus and minus zoom, Home shows all of it")
         tip = (
@@ -80,11 +86,13 @@ class BoundsMap(Painted, QWidget):
 
     def show_box(self, box: Bounds | None) -> None:
         """The bounds that are chosen, brought into sight if they are not."""
-        self._box = box
-        if box is not None and self._start is None and not self._in_sight(box):
-            self._centre = _rect(box).center()
-            wanted = max(box.east - box.west, 2 * (box.north - box.south))
-            self._zoom_to(2.0 * wanted)
+        self._box = QPolygonF() if box is None else _outline(box)
+        around = self._box.boundingRect()
+        if box is not None and self._start is None and not self._in_sight(around):
+            self._centre = around.center()
+            wanted = max(around.width(), 2 * around.height())
+            across = around.left() < -180 or around.right() > 180
+            self._zoom_to(_WIDEST if across else 2.0 * wanted)
         self.update()
 
     def to_widget(self, lon: float, lat: float) -> QPointF:
@@ -157,10 +165,10 @@ class BoundsMap(Painted, QWidget):
         self._centre = QPointF(min(max(centre.x(), -x), x), min(max(centre.y(), -y), y))
         self.update()
 
-    def _in_sight(self, box: Bounds) -> bool:
+    def _in_sight(self, around: QRectF) -> bool:
         shown = QRectF(0, 0, self._across, self._across / 2)
         shown.moveCenter(self._centre)
-        return shown.contains(_rect(box)) and box.east - box.west > 0.02 * self._across
+        return shown.contains(around) and around.width() > 0.02 * self._across
 
     def _between(self, one: QPointF, other: QPointF) -> Bounds | None:
         """The box with two corners, at round degrees of about two pixels; None if it is empty."""
@@ -186,10 +194,10 @@ class BoundsMap(Painted, QWidget):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(QColor(p.border), 1))
         painter.drawRect(earth.adjusted(0.5, 0.5, -0.5, -0.5))
-        if self._box is not None:
-            painter.setBrush(tinted(p.accent, 0.2))
-            painter.setPen(QPen(QColor(p.accent), 2))
-            painter.drawRect(to_widget.mapRect(_rect(self._box)))
+        painter.setBrush(tinted(p.accent, 0.2))
+        painter.setPen(QPen(QColor(p.accent), 2))
+        for turn in (-360.0, 0.0, 360.0):  # a box across the antimeridian is at both ends
+            painter.drawPolygon(to_widget.map(self._box.translated(turn, 0.0)))
         painter.setClipping(False)
         if self.hasFocus():
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -219,8 +227,13 @@ class BoundsMap(Painted, QWidget):
             painter.drawText(at, f"{f'{k * step:.6g}'.replace('-', '−')}°")
 
 
-def _rect(box: Bounds) -> QRectF:
-    return QRectF(box.west, box.south, box.east - box.west, box.north - box.south)
+def _outline(box: Bounds) -> QPolygonF:
+    """A box's sides in degrees, straight in its own system."""
+    along = np.linspace(0.0, 1.0, _PARTS)
+    back, low, high = along[::-1], np.zeros(_PARTS), np.ones(_PARTS)
+    parts = np.column_stack([[*along, *high, *back, *low], [*low, *along, *high, *back]])
+    own = np.array(box.low) + parts * np.array(box.size)
+    return QPolygonF([QPointF(x, y) for x, y in box.to_lonlat(own).tolist()])
 
 
 def _round_step(least: float, digits: tuple[int, ...] = (1, 2, 5)) -> float:
@@ -234,6 +247,7 @@ def _rounded(value: float, step: float) -> float:
     return round(round(value / step) * step, 9)
 
 
+_TITLE = "Public bounds"
 _WHY = (
     "Bounds are published with the shape. They are never taken from the points, because a box "
     "that fits the points tells where the outermost of them are."
@@ -247,7 +261,10 @@ _TIPS = (
 
 
 class BoundsFields(QGroupBox):
-    """West, south, east and north, in step with a box on a map; `first` to begin with."""
+    """West, south, east and north, in step with a box on a map; `first` to begin with.
+
+    They are degrees, or in the system of the box that was last set.
+    """
 
     #: Other numbers; they may be no box.
     changed = Signal()
@@ -255,7 +272,8 @@ class BoundsFields(QGroupBox):
     refused = Signal(str)
 
     def __init__(self, first: Bounds | None, palette: Palette) -> None:
-        super().__init__("Public bounds")
+        super().__init__(_TITLE)
+        self._crs = LONLAT
         self.map = BoundsMap(palette)
         self.map.dragged.connect(self.set_bounds)
         self.fields = {side: QLineEdit() for side in SIDES}
@@ -282,11 +300,16 @@ class BoundsFields(QGroupBox):
 
     def bounds(self) -> Bounds:
         """What is chosen; InputError if it is no box, empty as long as something is missing."""
-        return typed_bounds({side: field.text() for side, field in self.fields.items()})
+        return typed_bounds({side: f.text() for side, f in self.fields.items()}, self._crs)
 
     def set_bounds(self, bounds: Bounds) -> None:
         """Other numbers, told once."""
-        for field, value in zip(self.fields.values(), bounds.as_tuple(), strict=True):
+        self._crs = bounds.crs
+        own = bounds.crs == LONLAT
+        self.setTitle(_TITLE if own else f"{_TITLE}, in {cut(bounds.crs)}")
+        sides = zip(SIDES, self.fields.values(), _TIPS, bounds.as_tuple(), strict=True)
+        for side, field, tip, value in sides:
+            field.setToolTip(f"{tip}, in degrees" if own else f"{side}, in {cut(bounds.crs)}")
             with QSignalBlocker(field):
                 field.setText(str(value).removesuffix(".0"))
         self._typed()

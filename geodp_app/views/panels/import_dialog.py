@@ -37,7 +37,6 @@ from geodp_app.views.panels.import_fields import ImportChoices, Misfits, SmallTa
 from geodp_app.views.widgets.number_fields import show_value
 from geodp_app.views.widgets.panes import card_column, dressed, fill, scrolled, show_words
 from geodp_app.views.widgets.tasks import Background, timer
-from geometry.crs import LONLAT
 from geometry.grid import Bounds
 
 #: Milliseconds between two looks at the progress, and of the bar's length.
@@ -92,9 +91,7 @@ class ImportDialog(QDialog):
         self.choices = ImportChoices(self._work.drawing.grid)
         self.choices.columns_changed.connect(self._columns_changed)
         self.choices.meaning_changed.connect(self._meaning_changed)
-        known = self._work.bounds
-        degrees = None if known is None or known.crs != LONLAT else known
-        self.bounds = BoundsFields(degrees, self._palette)
+        self.bounds = BoundsFields(self._work.bounds, self._palette)
         self.bounds.changed.connect(self._meaning_changed)
         self.bounds.refused.connect(self._say)
         self.misfits = Misfits()

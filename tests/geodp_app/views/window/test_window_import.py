@@ -319,6 +319,40 @@ def test_points_on_a_grid_that_the_file_states_are_read_on_no_other(shown) -> No
         assert ("a grid of size 128" in dialog.problem.text()) != fits
 
 
+STATED = '# geodp {"grid": 128, "bounds": [300000, 4800000, 600000, 5100000, "EPSG:32633"]}\n'
+
+
+def test_bounds_in_metres_that_a_file_states_cut_its_degrees_as_in_python(shown, tmp_path) -> None:
+    text = f"{STATED}lon,lat,wet\n13,43.5,yes\n14,44,no\n"
+    dialog, own = shown(text), geodp.read_points(write(tmp_path / "own.csv", text))
+    assert dialog.take.isEnabled()
+    assert dialog.checked.examples.frame == own.frame
+    assert dialog.checked.examples.points.tolist() == own.points.tolist()
+    assert dialog.bounds.title() == "Public bounds, in EPSG:32633"
+    assert coloured(dialog, (13, 44)) != coloured(dialog, (11, 44))
+    fill(dialog, "400000", "4800000", "600000", "5100000")  # in metres, too
+    assert dialog.checked.dropped == 1
+    dialog.bounds.map.dragged.emit(Bounds(12, 43, 15, 45))
+    settle(dialog)
+    assert dialog.bounds.title() == "Public bounds"
+    assert dialog.checked.examples.frame.bounds == Bounds(12, 43, 15, 45)
+
+
+def test_bounds_across_the_antimeridian_are_drawn_at_both_ends_of_the_map(shown) -> None:
+    dialog = shown(REPORTS)
+    sea = coloured(dialog, (5, -10))
+    fill(dialog, "170", "-20", "-170", "-5")
+    assert coloured(dialog, (5, -10)) == sea
+    assert coloured(dialog, (175, -10)) == coloured(dialog, (-175, -10)) != sea
+
+
+def coloured(dialog: ImportDialog, place: tuple[float, float]) -> str:
+    """What the map of the bounds shows at a place in degrees."""
+    chart = dialog.bounds.map
+    name: str = chart.grab().toImage().pixelColor(chart.to_widget(*place).toPoint()).name()
+    return name
+
+
 def test_a_box_is_dragged_on_a_map_that_has_seen_no_point(shown) -> None:
     dialog = shown(REPORTS)
     elsewhere = shown(REPORTS.replace("13.5", "-70.5").replace("46", "-46"))
