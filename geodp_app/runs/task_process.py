@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.document.examples import Examples, Frame, hold_out
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
 from geodp_app.runs.comparison import Contender, Progress, compare
 from geodp_app.runs.learner_process import REPORT_EVERY, make_learner, prepare_process
@@ -123,21 +123,13 @@ def make_again(job: Job, number: int) -> Estimator:
     return make_learner(settings, job.grid)
 
 
-#: Without test examples, each example is held out with this probability.
-HELD_OUT = 0.2
-
-
 @dataclass(frozen=True, slots=True)
 class CompareJob:
-    """A comparison to be made.  Private: it holds the examples.
-
-    Without test examples some of the examples are held out, as the seed says.
-    """
+    """A comparison to be made.  Private: it holds the examples."""
 
     examples: Examples
-    test: Examples | None
+    test: Examples
     contenders: tuple[Contender, ...]
-    seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +163,7 @@ def _compare(pipe: Connection[Any, Any], job: CompareJob | RehearsalJob) -> None
         for one in rehearse(job.shape, job.frame, job.contenders, job.sizes, **how):
             send(pipe, one)
         return
-    examples, test = job.examples, job.test
-    if test is None:
-        examples, test = hold_out(examples, HELD_OUT, job.seed)
-        if not (len(examples.labels) and len(test.labels)):
-            raise InputError(f"{len(job.examples.labels)} examples are too few to hold some out")
-    rows = compare(examples, test, job.contenders, teller.tell)
+    rows = compare(job.examples, job.test, job.contenders, teller.tell)
     teller.preparing = False
     for row in rows:
         send(pipe, row)

@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
 )
 
 from geodp_app.document.document import Document
+from geodp_app.document.examples import hold_out
 from geodp_app.document.sampling import fresh_sample
 from geodp_app.document.work import RunCharge, RunSettings, Work
 from geodp_app.errors import InputError
@@ -40,7 +41,6 @@ from geodp_app.runs import comparison
 from geodp_app.runs.comparison import Contender, Row, remarks
 from geodp_app.runs.rehearsal import Rehearsed, advice, rehearsal_remarks
 from geodp_app.runs.task_process import (
-    HELD_OUT,
     CompareJob,
     ComparisonProgress,
     RehearsalJob,
@@ -72,6 +72,9 @@ _FIRST = ("tiles", "histogram", "quadtree")
 
 #: Of the bar, a step of it being invisible.
 _FINE = 1000
+
+#: Where nothing is drawn, each example is held out to test on with this probability.
+_HELD_OUT = 0.2
 
 
 class CompareWindow(QDialog):
@@ -266,7 +269,13 @@ class CompareWindow(QDialog):
         work = document.work
         assert work.examples is not None  # sampled just now, or imported
         test = fresh_sample(work) if document.drawing.shapes else None
-        return CompareJob(work.examples, test, contenders, work.run["seed"])
+        if test is not None:
+            return CompareJob(work.examples, test, contenders)
+        parts = hold_out(work.examples, _HELD_OUT, work.run["seed"])
+        if not all(len(part.labels) for part in parts):
+            number = counted(len(work.examples.labels), "example")
+            raise InputError(f"{number}: too few to hold some out to test on")
+        return CompareJob(*parts, contenders)
 
     def contenders(self, run: RunSettings) -> tuple[Contender, ...]:
         """The learners that are ticked, as they would run."""
@@ -309,17 +318,22 @@ class CompareWindow(QDialog):
 
     def _charge_contender(self, number: int, plan: PrivacySpent | None) -> None:
         """Note with the sample what the contender at work spends, as soon as it has begun."""
-        job, begins = self._job_now, self._charge is None and number == len(self.rows) + 1
-        if isinstance(job, CompareJob) and begins and plan is not None and plan.private:
-            self._charge = RunCharge(plan, finished=False)
-            self._document.charge(job.examples, self._charge)
+        begins = self._charge is None and number == len(self.rows) + 1
+        if begins and plan is not None and plan.private:
+            self._note(RunCharge(plan, finished=False))
+
+    def _note(self, charge: RunCharge, before: RunCharge | None = None) -> None:
+        assert self._compared is not None
+        assert self._compared.examples is not None  # it has begun
+        self._charge = charge
+        self._document.charge(self._compared.examples, charge, before)
 
     def _arrived(self, row: Row) -> None:
         # it may have been too quick to be told of
         self._charge_contender(len(self.rows) + 1, row.privacy)
-        begun, self._charge = self._charge, None
-        if begun is not None and isinstance(self._job_now, CompareJob):
-            self._document.charge(self._job_now.examples, replace(begun, finished=True), begun)
+        if self._charge is not None:
+            self._note(replace(self._charge, finished=True), self._charge)
+        self._charge = None
         self._tell_ends("released")
         self.rows.append(row)
         self.table.add(row)
@@ -377,7 +391,9 @@ class CompareWindow(QDialog):
         self.settings_note.setText(simulated if asked else _settings_text(work))
         cost = " ".join(remarks(self.rows)[:-1])
         show_words(self.cost, cost.replace("epsilon", "ε").replace("delta", "δ"))
-        fresh = isinstance(self._job_now, CompareJob) and self._job_now.test is not None
+        job, compared = self._job_now, self._compared
+        whole = None if compared is None else compared.examples
+        fresh = isinstance(job, CompareJob) and job.examples is whole
         caution = _caution_text(self.rows, fresh=fresh)
         if self.rehearsed and self._compared is not None:
             caution = " ".join(rehearsal_remarks(self.rehearsed, self._compared.name))
@@ -448,7 +464,7 @@ def _settings_text(work: Work) -> str:
 def _caution_text(rows: list[Row], *, fresh: bool) -> str:
     if not rows:
         return ""
-    n, held_out = rows[0].tested, f" held out ({HELD_OUT:.0%})"
+    n, held_out = rows[0].tested, f" held out ({_HELD_OUT:.0%})"
     source = counted(n, "new point") if fresh else counted(n, "example") + held_out
     return (
         f"Test errors are on {source}. They are private diagnostics: for your eyes, and so is a "

@@ -388,6 +388,19 @@ def test_a_comparison_is_entered_whole(qtbot: QtBot, entered: MainWindow, ledger
     assert ledger.state().together == (2.0, 0.0)
 
 
+def test_a_comparison_of_too_few_examples_is_refused_and_not_entered(qtbot, entered, ledger):
+    old = entered.document.work.examples
+    one = replace(old, points=old.points[:1], labels=old.labels[:1])
+    entered.document.change("import", examples=one, simulated=False, ledger=str(ledger.path))
+    compare = CompareWindow(entered.document, load_palette("light"), entered)
+    qtbot.addWidget(compare)
+    compare.compare()
+    assert not compare.controller.busy
+    assert compare.banner.text() == "1 example: too few to hold some out to test on."
+    assert ends(ledger) == []
+    assert compare.compare_button.isEnabled()
+
+
 def test_the_dialog_joins_begins_and_keeps_none(qtbot, entered, ledger, tmp_path, monkeypatch):
     dialog = LedgerDialog(tmp_path, None, entered)
     qtbot.addWidget(dialog)
