@@ -76,12 +76,13 @@ class PointsOnlyError(InputError):
     """A map file that holds no shape: its points may be examples."""
 
 
-def open_any(path: str | os.PathLike[str], document: Document) -> Opened:
+def open_any(path: str | os.PathLike[str], document: Document, *, asks: bool = False) -> Opened:
     """Open a session, a target or examples: what the file is, else what it is called.
 
     A target or examples begin an untitled session with the settings and the grid that are there.
     Raises PointsOnlyError if it is a map file of points; InputError if it is none of the three, or
-    cannot be used as it is; the document is then as it was.
+    cannot be used as it is; the document is then as it was.  `asks`: refuse examples that ask
+    something (:func:`geodp_app.files.points.read_examples`), as :func:`import_examples` does.
     """
     kind = file_kind(path)
     if kind == "session":
@@ -92,7 +93,7 @@ def open_any(path: str | os.PathLike[str], document: Document) -> Opened:
         return Opened("session", f"{Path(path).name}: opened. It holds private data.", run)
     blank = _blank(document.work)
     if kind == "examples":
-        examples = read_examples(path, fallback=blank.frame)
+        examples = read_examples(path, blank.frame, asks=asks)
         return take_examples(path, examples, document, opening=True)
     fields, note = _read_target(path, blank)
     fields |= {"examples": None, "simulated": True, "within": None}
@@ -113,7 +114,9 @@ def import_target(path: str | os.PathLike[str], document: Document) -> Opened:
     return Opened("target", note)
 
 
-def import_examples(path: str | os.PathLike[str], document: Document) -> Opened:
+def import_examples(
+    path: str | os.PathLike[str], document: Document, *, asks: bool = False
+) -> Opened:
     """Take the examples of a CSV file that needs no questions, in one undoable step.
 
     The frame of the file, if it states one, becomes the document's; the drawing follows it.  One
@@ -121,7 +124,7 @@ def import_examples(path: str | os.PathLike[str], document: Document) -> Opened:
     Raises InputError if the file cannot be read, a row is wrong, or columns in degrees have no
     public bounds: neither the file's own nor the document's.
     """
-    examples = read_examples(path, fallback=document.work.frame)
+    examples = read_examples(path, document.work.frame, asks=asks)
     return take_examples(path, examples, document, opening=False)
 
 

@@ -36,6 +36,8 @@ from geodp_app.files.import_file import (
     choose_columns,
     cut,
     is_plain,
+    person_column,
+    person_words,
     place_of,
 )
 from geodp_app.files.import_rows import (
@@ -379,9 +381,12 @@ def format_examples(examples: Examples, *, simulated: bool = False) -> str:
     return "".join(parts)
 
 
-def read_examples(path: str | os.PathLike[str], fallback: Frame | None = None) -> Examples:
+def read_examples(
+    path: str | os.PathLike[str], fallback: Frame | None = None, *, asks: bool = False
+) -> Examples:
     """Read labelled examples of a CSV file that needs no questions: its header has x,y,label, or
-    lon,lat,label in degrees, in any order, maybe among others.
+    lon,lat,label in degrees, in any order, maybe among others.  One that `asks` whose the rows are
+    or whether the bounds are known without them is refused, too.
 
     Raises InputError if the file cannot be read, has another header, or a row is wrong; the message
     names the file, the row (from 1, and its line in the file) and the column.  A header without
@@ -394,4 +399,8 @@ def read_examples(path: str | os.PathLike[str], fallback: Frame | None = None) -
             f"{file.name}: missing column x, y or label: the header must name x,y,label or "
             f"lon,lat,label, not {cut(','.join(file.columns))!r}"
         )
-    return read_opened(file, PointOptions(words=False), fallback).examples
+    person = person_column(file.columns) if asks else None
+    found = read_opened(file, PointOptions(words=False), fallback)
+    if person is not None or (asks and found.tight):
+        raise InputError(f"{file.name}: {TIGHT if person is None else person_words(person)}")
+    return found.examples

@@ -22,10 +22,9 @@ from geodp_app.errors import InputError, PictureError
 from geodp_app.files import document_files, session
 from geodp_app.files.autosave import Autosave, Recovery, discard, recoverable
 from geodp_app.files.document_files import Opened
-from geodp_app.files.import_file import person_column
 from geodp_app.files.learned_file import SHAPE_FORMATS
 from geodp_app.files.ledger_recording import LedgerWords
-from geodp_app.files.points import MAP_ENDINGS, TEXT_ENDINGS, open_import
+from geodp_app.files.points import MAP_ENDINGS, TEXT_ENDINGS
 from geodp_app.files.run_record import RunRecord
 from geodp_app.files.session import RecentFiles, load_session
 from geodp_app.palette import Palette
@@ -304,13 +303,12 @@ class WindowFiles(QObject):
         read = document_files.open_any if opening else document_files.import_examples
 
         def take_at_once() -> None:
-            self._taken(path, read(path, self.document), anew=opening)
+            self._taken(path, read(path, self.document, asks=self.asks), anew=opening)
 
         if not self.asks:
             return self.attempt(f"open {path.name}", take_at_once)
         with contextlib.suppress(InputError, OSError):  # the dialog tells what is in the way
-            small = path.stat().st_size <= SMALL and path.suffix.lower() == ".csv"
-            if small and person_column(open_import(path).columns) is None:
+            if path.stat().st_size <= SMALL and path.suffix.lower() == ".csv":
                 take_at_once()
                 return True
         failed = f"Could not open {path.name}"

@@ -491,6 +491,26 @@ def test_files_that_leave_no_question_open_without_one(window, tmp_path, monkeyp
     assert window.document.work.frame.d == 128
 
 
+@pytest.mark.parametrize("large", [False, True])
+def test_bounds_of_the_points_are_asked_about_however_small_a_strict_file_is(
+    window, tmp_path, monkeypatch, answering, large
+):
+    if large:
+        monkeypatch.setattr(window_files, "SMALL", 0)
+    head = '# geodp {"grid": 128, "bounds": [12, 42, 20, 47]}\nlon,lat,label\n'
+    path = write(tmp_path / "p.csv", f"{head}12,42,1\n20,47,0\n")
+
+    def agree(dialog: ImportDialog) -> None:
+        assert not dialog.take.isEnabled()
+        QTest.keyClick(dialog.known_bounds, Qt.Key.Key_Space)
+        QTest.mouseClick(dialog.take, LEFT)
+
+    seen = answering(agree)
+    assert window.files.open(path)
+    assert len(seen) == 1
+    assert window.document.work.examples.points.tolist() == [[0, 0], [128, 128]]
+
+
 def test_a_wrong_row_of_a_strict_file_is_asked_about(window, tmp_path, answering):
     path = write(tmp_path / "p.csv", "x,y,label\n3,4,1\n300,60,0\n")
 
