@@ -289,10 +289,10 @@ def choose_file(monkeypatch: pytest.MonkeyPatch, path: Path | None) -> None:
         monkeypatch.setattr(QFileDialog, dialog, lambda *_: ("" if path is None else str(path), ""))
 
 
-def drop(window: MainWindow, path: Path) -> None:
-    """Drop a file on the plane."""
+def drop(window: MainWindow, *paths: Path) -> None:
+    """Drop files on the plane."""
     data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path))])
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
     under, copy = window.plane.viewport(), Qt.DropAction.CopyAction
     QApplication.sendEvent(under, QDragEnterEvent(QPoint(9, 9), copy, data, LEFT, NONE))
     QApplication.sendEvent(under, QDropEvent(QPointF(9, 9), copy, data, LEFT, NONE))

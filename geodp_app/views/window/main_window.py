@@ -456,8 +456,12 @@ class MainWindow(WindowViews):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        for url in event.mimeData().urls()[:1]:
-            self.files.open(Path(url.toLocalFile()))
+        urls = event.mimeData().urls()
+        if len(urls) == 1 and urls[0].isLocalFile():
+            self.files.open(Path(urls[0].toLocalFile()))
+        else:
+            why = "It is not one file of this machine: drop one; of a shapefile, the .shp alone."
+            self.complain("Could not open what was dropped", why)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Ask about unsaved work; a run under way releases nothing."""

@@ -536,6 +536,18 @@ def test_a_file_that_cannot_be_read_is_told_and_the_dialog_goes(window, tmp_path
     assert window.document.work is before
 
 
+def test_of_several_files_that_are_dropped_none_is_taken(window, tmp_path, complaints):
+    paths = [write(tmp_path / name, "x,y,label\n3,4,1\n") for name in ("p.csv", "q.csv")]
+    before = window.document.work
+    drop(window, *paths)
+    assert window.document.work is before
+    assert complaints == [
+        "It is not one file of this machine: drop one; of a shapefile, the .shp alone."
+    ]
+    drop(window, paths[1])
+    assert len(window.document.work.examples.labels) == 1
+
+
 def test_the_release_view_shows_no_rows(window, tmp_path, complaints, answering):
     action(window, "release_view")
     seen = answering(lambda dialog: None)
