@@ -118,6 +118,9 @@ class CsvRows:
         start, before, end = self.head.start, self.head.lines, len(self.text)
         while end > start and self.text[end - 1].isspace():
             end -= 1
+        if end > start:  # the last row is as it stands, as one before others is
+            newline = self.text.find("\n", end)
+            end = len(self.text) if newline < 0 else newline
         for done, stop, rows in plain_parts(self.text, start, end, self.head.delimiter):
             whole = None
             if rows is not None:

@@ -53,20 +53,18 @@ def as_zero_or_one(rows: ReadRows, words: LabelWords = COMMON) -> ReadRows:
     stand side by side.  Words that say neither stay as they are.  `words` are those with which the
     rows were read.
     """
-    said = {word: words.says(word) for word in rows.labels}
-    labels = ("1", "0", *(word for word in rows.labels if said[word] is None))
-    place = {label: i for i, label in enumerate(labels)}
-    codes = np.array(
-        [place[word] if said[word] is None else int(not said[word]) for word in rows.labels],
-        dtype=np.int32,
-    )
+    said = [words.says(word) for word in rows.labels]
+    neither = [i for i, inside in enumerate(said) if inside is None]
+    codes = np.array([int(not inside) for inside in said], dtype=np.int32)
+    codes[neither] = np.arange(2, 2 + len(neither))
     known = rows.codes >= 0
     found = rows.codes.copy()
     found[known] = codes[rows.codes[known]]
     if words.inside and not words.outside:  # of too many to be told apart none is inside
         found[found == _FURTHER] = 1
-    spoken = dict(zip(rows.labels, rows.shown, strict=True))
-    shown = tuple(spoken.get(label, label) for label in labels)
+    # a 1 or 0 that says neither, as others do, is no other label's name
+    labels = ("1", "0", *(f"neither {rows.labels[i]}" for i in neither))
+    shown = ("1", "0", *(rows.shown[i] for i in neither))
     return replace(rows, codes=found, labels=labels, shown=shown)
 
 

@@ -262,6 +262,19 @@ def test_a_row_of_another_length_is_left_out_and_names_nobody(write):
     assert (found.examples.labels.tolist(), found.dropped) == ([1], 1)
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\n\n  \n"])
+@pytest.mark.parametrize(("between", "who"), [(",", "a "), (",", "a\u00a0"), ("\t", "")])
+def test_the_last_row_is_read_as_one_before_others(write, between, who, end):
+    head, other, row = (
+        between.join(cells) for cells in (["x", "y", "label", "who"], "121a", ["3", "4", "0", who])
+    )
+    for text in (f"{head}\n{other}\n{row}{end}", f"{head}\n{row}\n{other}\n"):
+        file = open_import(write("p.csv", text))
+        read = read_rows(file, guess_columns(file.columns)[0], person=3)
+        assert set(read.persons) == {"a", who}
+        assert not read.faults
+
+
 def test_two_frames_at_odds_are_refused(write):
     path = write("p.csv", MARK + "x,y,label\n3,4,1\n")
     with pytest.raises(InputError, match="says grid 1024, --grid says 512"):

@@ -248,6 +248,26 @@ def test_a_label_says_in_a_table_what_it_says_in_a_file(tmp_path, kind, inside):
     assert counted(found.points, found.labels, found.amounts) == counted(read.points, read.labels)
 
 
+@pytest.mark.parametrize(
+    ("inside", "outside", "found"),
+    [(["2"], ["1"], [(1, 0, 0), (2, 0, 1)]), (["0"], ["2"], [(0, 0, 1), (2, 0, 0)]),
+     (["0"], ["1"], [(0, 0, 1), (1, 0, 0)]), (["-1"], ["2"], [(2, 0, 0), (3, 0, 1)])],
+)  # fmt: skip
+def test_a_1_or_0_that_is_not_named_says_neither(tmp_path, inside, outside, found):
+    path = tmp_path / "p.csv"
+    path.write_text("x,y,label\n0,0,0\n1,0,1\n2,0,2\n3,0,-1\n")
+    words = LabelWords.named(inside, outside)
+    options = PointOptions(64, labels=words, unusable="drop")
+    read = read_points(path, options)
+    assert read.dropped == 2
+    assert counted(read.examples.points, read.examples.labels) == dict.fromkeys(found, 1)
+    counts = read_counts(table_source(f"csv:{path}"), options).counts
+    assert counted(counts.points, counts.labels, counts.amounts) == dict.fromkeys(found, 1)
+    first = next(label for label in ("0", "1", "2") if label not in inside + outside)
+    with pytest.raises(InputError, match=f"'{first}' means neither inside nor outside"):
+        geodp.read_points(path, inside=inside, outside=outside)
+
+
 def test_whole_numbers_beyond_the_doubles_are_labels_apart(tmp_path: Path) -> None:
     table = pandas.DataFrame({"x": [1, 2], "y": 0, "label": [2**53, 2**53 + 1]})
     table.to_parquet(tmp_path / "p.parquet")
