@@ -151,5 +151,7 @@ def tell_rows(
     if found.tight:
         tell_curator(f"geodp: warning: {name}: {TIGHT}", quiet=quiet)
     if found.dropped:
-        words = f"rows without a usable label or place: {found.dropped:,}, dropped"
+        # of a table that names persons these were counted
+        rows = "rows" if getattr(found, "unit", None) is None else "persons with rows"
+        words = f"{rows} without a usable label or place: {found.dropped:,}, dropped"
         tell_curator(f"geodp: {name}: {words}", quiet=quiet)

@@ -131,17 +131,19 @@ def read_counts(
             with _clear_errors(source, rows=True, above=head.lines - 1):
                 comma, operations = head.delimiter != ",", load_ibis().expr.operations
                 knows_nan = connection.has_operation(operations.IsNan)
-                how = {"knows_nan": knows_nan, "bits": bits, "comma": comma}
+                how = {"knows_nan": knows_nan, "comma": comma}
                 different = table.select(label=table[found.examples[2]]).distinct()
                 values = _label_values(connection, different)
                 said = label_values(values, asked.labels, comma=comma)
-                asking = count_expression(table, found, frame, asked, said, **how)
+                asking = count_expression(table, found, frame, asked, said, bits=bits, **how)
                 keys, amounts = _groups(connection, asking)
                 if edges and not found.on_grid:
-                    met, _ = _groups(connection, edge_expression(table, found, frame, comma=comma))
+                    asking = edge_expression(table, found, frame, said, **how)
+                    met, _ = _groups(connection, asking)
                     tight = bool(np.bitwise_or.reduce(met) == 15)  # all four
         left = np.isin(-keys, DROPPED) & (asked.unusable == "drop")
-        dropped, keys, amounts = int(amounts[left].sum()), keys[~left], amounts[~left]
+        dropped = int(amounts[left].sum()) // asked.rows  # each person is there so many times
+        keys, amounts = keys[~left], amounts[~left]
         refuse_faults(source, found, frame, keys)
         places, labels = keys >> 1, keys & 1
         entries = np.column_stack([*np.divmod(places, frame.d + 1), labels, amounts])

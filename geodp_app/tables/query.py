@@ -62,10 +62,8 @@ def count_expression(
     number of a fault.
     """
     ibis = load_ibis()
-    first, second, label = (table[name] for name in columns.examples)
     drop, rows = options.unusable == "drop", options.rows
-    values = [_number(first, comma), _number(second, comma), _label(label, said)]
-    nans = [knows_nan and value.type().is_floating() for value in values]
+    values, nans = _values(table, columns, said, knows_nan=knows_nan, comma=comma)
     key = _row_key(values, nans, columns, frame, drop=drop)
     if columns.person is None:
         keys = table.select(key=key)
@@ -107,18 +105,37 @@ def _several(lots: Any, rows: int, by: list[str]) -> Any:
     return chosen.select(lot=chosen.lot, times=rows // chosen.many + more)
 
 
-def edge_expression(table: Any, columns: TableColumns, frame: Frame, *, comma: bool) -> Any:
-    """Columns key and amount: on which edges of the bounds rows lie, a bit each, as
-    :meth:`geometry.grid.Bounds.spanned_by` has it."""
+def edge_expression(
+    table: Any,
+    columns: TableColumns,
+    frame: Frame,
+    said: LabelValues,
+    *,
+    knows_nan: bool,
+    comma: bool,
+) -> Any:
+    """Columns key and amount: on which edges of the bounds usable rows lie, a bit each, as
+    :meth:`geometry.grid.Bounds.spanned_by` has it; the rest as :func:`count_expression`."""
     assert frame.bounds is not None
+    values, nans = _values(table, columns, said, knows_nan=knows_nan, comma=comma)
+    usable = _row_key(values, nans, columns, frame, drop=True) >= 0
     box, key = frame.bounds, 0
-    edges = zip(columns.examples[:2] * 2, (*box.low, *box.high), box.size * 2, strict=True)
-    for i, (name, edge, size) in enumerate(edges):
-        value, near = _number(table[name], comma), 1e-9 * size
+    edges = zip(values[:2] * 2, (*box.low, *box.high), box.size * 2, strict=True)
+    for i, (value, edge, size) in enumerate(edges):
+        near = 1e-9 * size
         met = (value >= _exact(edge - near)) & (value <= _exact(edge + near))
-        key += met.fill_null(False).ifelse(2**i, 0)
+        key += (usable & met).fill_null(False).ifelse(2**i, 0)
     keys = table.select(key=key)
     return keys.group_by("key").agg(amount=keys.count())
+
+
+def _values(
+    table: Any, columns: TableColumns, said: LabelValues, *, knows_nan: bool, comma: bool
+) -> tuple[list[Any], list[bool]]:
+    """Both coordinates as numbers and the label as 1 and 0, and which of them may be NaN."""
+    first, second, label = (table[name] for name in columns.examples)
+    values = [_number(first, comma), _number(second, comma), _label(label, said)]
+    return values, [knows_nan and value.type().is_floating() for value in values]
 
 
 def _person(person: Any) -> Any:

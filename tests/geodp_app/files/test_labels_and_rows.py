@@ -6,6 +6,7 @@ Right values are read off the rows by hand: a few lines of Python that know no f
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -318,9 +319,22 @@ def test_a_person_s_dropped_rows_stand_in_no_other_s_way(tmp_path: Path) -> None
     for source in ("csv:p.csv", "parquet:p.parquet"):
         kind, _, file = source.partition(":")
         where = table_source(f"{kind}:{tmp_path / file}")
-        found = read_counts(where, options)
-        assert found.counts.n == persons
-        assert found.dropped == table.drop(usable.index)["who"].nunique()
+        for rows in (1, 3):
+            found = read_counts(where, replace(options, rows=rows))
+            assert found.counts.n == rows * persons
+            assert found.dropped == table.drop(usable.index)["who"].nunique()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_rows_that_are_dropped_are_no_part_of_the_points_extent(tmp_path: Path, kind: str) -> None:
+    options = PointOptions(GRID, BOX, unusable="drop")
+    rows: Any = [(0.0, 0.0, "yes"), (100.0, 50.0, "no"), (100.0, 50.0, "maybe"), (1.0, None, "no")]
+    for some, tight in ((rows, True), ([rows[0], *rows[2:]], False)):
+        table = pandas.DataFrame(some, columns=["lon", "lat", "label"])
+        path = tmp_path / f"p.{kind}"
+        table.to_csv(path, index=False) if kind == "csv" else table.to_parquet(path)
+        assert read_points(path, options).tight == tight
+        assert read_counts(table_source(f"{kind}:{path}"), options, edges=True).tight == tight
 
 
 @pytest.mark.parametrize("name", ["p.csv", "p.parquet"])
