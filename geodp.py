@@ -297,19 +297,19 @@ def learn(
     if learner not in known:
         raise InputError(unknown_learner(learner, known))
     declared = BY_ID[learner]
-    reading = {name: value for name, value in parameters.items() if name in _READING}
-    parameters = {name: value for name, value in parameters.items() if name not in reading}
+    reading = {name: parameters.pop(name) for name in [*parameters] if name in _READING}
     given = resolved_parameters(declared, parameters, "learn", asks_k=True)
     examples = _read(examples, reading)
     asked = given["epsilon"], given["delta"], examples.rows
-    with recording_for(examples, ledger) as recording:
-        with _refusals(learner):
-            given["epsilon"], given["delta"] = one_of_several(*asked)
-            model = declared.build(grid=examples.frame.d, **given)
-            recording.enter("learn", [(learner, of_persons(model.plan(), *asked))])
-            release = model.fit(examples.points, examples.labels).release_
+    with recording_for(examples, ledger) as recording, _refusals(learner):
+        given["epsilon"], given["delta"] = one_of_several(*asked)
+        model = declared.build(grid=examples.frame.d, **given)
+        plan, steps = model.plan(), model.steps(examples.points, examples.labels)
+        recording.enter("learn", [(learner, of_persons(plan, *asked))])
+        for _ in steps:
+            pass
         recording.released()
-    return LearnedShape(for_persons(release, examples.unit, *asked), examples.frame)
+    return LearnedShape(for_persons(model.release_, examples.unit, *asked), examples.frame)
 
 
 @_input.of_parameters()

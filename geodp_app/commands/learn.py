@@ -269,7 +269,8 @@ def fit_learner(
     progress : bool
         Show lines instead of the bar, for a program that reads them.
     before : callable
-        Called with what the run will spend before anything is drawn; what it raises ends the run.
+        Called with what the run will spend when nothing is left to be refused, before anything is
+        drawn; what it raises ends the run.
     """
     bar = ProgressBar(quiet=quiet, lines=progress)
     records: list[StepRecord] = []
@@ -287,12 +288,13 @@ def fit_learner(
     with bar, telling_of_compiling(bar):
         bar.update(0.0, "planning")  # takes seconds for thousands of steps
         with refusals():
-            before(model.plan())
+            plan = model.plan()
             with warnings.catch_warnings(action="always", record=True) as warned:
                 if isinstance(sample, TableCounts):
                     stream: Iterator[StepRecord] = model.steps_counts(sample.counts, watch=watch)
                 else:
                     stream = model.steps(sample.points, sample.labels, watch=watch)
+            before(plan)
         if not quiet:
             sys.stderr.writelines(f"geodp: warning: {one.message}\n" for one in warned)
         show()

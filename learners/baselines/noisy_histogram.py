@@ -373,4 +373,4 @@ class NoisyHistogramLearner(Estimator):
             parameters = (("cells", per_side), ("smooth", self.smooth), *more)
             return labelled_stream(boxes, labels, owner[up, across], counts, started, parameters)
 
-        return Run(budget.spent, begin)
+        return Run(budget.spent, begin, draws=True)

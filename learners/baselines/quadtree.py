@@ -199,4 +199,4 @@ class QuadtreeLearner(Estimator):
             inside = np.asarray(positives - negatives + noise > 0)
             return labelled_stream(boxes, inside, owner, counts, started)
 
-        return Run(budget.spent, begin)
+        return Run(budget.spent, begin, draws=True)

@@ -96,10 +96,14 @@ class Stream:
     refine: Callable[[Callable[[], bool]], None] | None = None
 
 
+#: A run that has begun, and what is made of its release in the end.
+Begun = tuple[Stream, Callable[[Release], Release]]
+
+
 class Steps(Iterator[StepRecord]):
     """The records of a run that has begun, as they are asked for."""
 
-    def __init__(self, records: Generator[StepRecord], stream: Stream) -> None:
+    def __init__(self, records: Generator[StepRecord], stream: Stream | None) -> None:
         self._records, self._stream = records, stream
 
     def __next__(self) -> StepRecord:
@@ -115,7 +119,7 @@ class Steps(Iterator[StepRecord]):
         stop : callable
             Asked now and then: whether to leave it at what is prepared by then.
         """
-        if self._stream.refine is not None:
+        if self._stream is not None and self._stream.refine is not None:
             self._stream.refine(stop)
 
     def close(self) -> None:
@@ -132,11 +136,15 @@ class Run:
     spent : PrivacySpent or None
         What it will spend; None for a learner that is not private.
     begin : callable
-        begin(counts, watch) starts it on a sample that has been checked.
+        begin(counts, watch) starts it on a sample that has been checked; raises ValueError if it
+        refuses that.
+    draws : bool
+        Whether it draws as it begins: then it begins when its first record is asked for.
     """
 
     spent: PrivacySpent | None
     begin: Callable[[GridCounts, Watch | None], Stream]
+    draws: bool = False
 
 
 class Estimator(WithParameters, ABC):
@@ -204,8 +212,8 @@ class Estimator(WithParameters, ABC):
     def steps(self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None) -> Steps:
         """Run the learner, one record a step; `release_` is set when the last one is taken.
 
-        Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first
-        record is asked for.
+        Parameters and errors as in :meth:`fit`.  Checks happen at the call, and nothing is drawn
+        before the first record is asked for.
         """
         learner, points, labels = self._begin(X, y)
         return self._start(learner, learner._counted(points, labels), watch)
@@ -319,27 +327,31 @@ class Estimator(WithParameters, ABC):
     def _start(self, learner: Self, counts: GridCounts, watch: Watch | None) -> Steps:
         """The records of a run on a sample that has been checked; checks the parameters now."""
         run, spent = learner._settled()
-        finish: Callable[[Release], Release] | None = None
-        if learner.check is not None:
+        part = learner.check
+
+        def begin() -> Begun:
+            if part is None:
+                return run.begin(counts, watch), lambda release: release
             # examples that the learner does not see (docs/privacy.md, lemma 11)
             source = open_source(vars(learner)["seed"], "check")
-            counts, held = divided(counts, learner.check, source)
-            finish = partial(checked, held=held, part=learner.check, source=source)
-        stream = run.begin(counts, watch)
+            rest, held = divided(counts, part, source)
+            finish = partial(checked, held=held, part=part, source=source)
+            return run.begin(rest, watch), finish
+
+        begun = None if run.draws or part is not None else begin()
         # by the name that was promised or a new one: two runs never have one name
         name = self.__dict__.pop("_next_run", None)
         spent = None if spent is None else spent.of_run(name)
-        return Steps(self._keep(learner, stream, spent, finish), stream)
+        if begun is None:
+            return Steps(self._keep(learner, begin, spent), None)
+        return Steps(self._keep(learner, lambda: begun, spent), begun[0])
 
     def _keep(
-        self,
-        learner: Self,
-        stream: Stream,
-        spent: PrivacySpent | None,
-        finish: Callable[[Release], Release] | None,
+        self, learner: Self, begin: Callable[[], Begun], spent: PrivacySpent | None
     ) -> Generator[StepRecord]:
         """Pass the records on, and keep what was learned once the run is complete."""
         released = []
+        stream, finish = begin()
         for record in stream.records:
             released.append(record.release)
             if record.step == record.steps:
@@ -347,7 +359,7 @@ class Estimator(WithParameters, ABC):
                 self._take(learner)
                 self.bounds_: Bounds | None = learner._bounds()
                 release = release_of(common, self.role, released, stream.support)
-                self.release_: Release = release if finish is None else finish(release)
+                self.release_: Release = finish(release)
             yield record
 
     def __getstate__(self) -> dict[str, Any]:

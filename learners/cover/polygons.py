@@ -299,7 +299,7 @@ class ConvexPolygonLearner(Estimator):
             lattice = HalfplaneLattice(self.grid, self.measure)
             return Stream(fitted_edges(tiles, counts, lattice), lattice, tiles.parameters)
 
-        return Run(by_tiles.spent, begin)
+        return Run(by_tiles.spent, begin, draws=True)
 
 
 def fitted_edges(

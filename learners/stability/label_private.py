@@ -189,12 +189,17 @@ def split_sample(
 
     Raises ValueError if no row would be left.  n is public where a sample is split.
     """
-    if most >= len(X):
-        raise ValueError(f"{len(X)} examples are too few to give {most} of them away")
+    check_split(most, len(X))
     chosen = random_rows(len(X), most, source)
     kept = np.ones(len(X), dtype=np.bool_)
     kept[chosen] = False
     return X[kept], y[kept], X[chosen]
+
+
+def check_split(most: int, n: int) -> None:
+    """Refuse to give `most` of n examples away if none would be left: ValueError."""
+    if most >= n:
+        raise ValueError(f"{n} examples are too few to give {most} of them away")
 
 
 def random_rows(n: int, count: int, source: RandomSource) -> list[int]:

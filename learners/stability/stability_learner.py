@@ -68,7 +68,12 @@ from learners.stability.classifiers import (
     open_mapper,
     plan_for,
 )
-from learners.stability.label_private import Unanswered, known_labels, split_sample
+from learners.stability.label_private import (
+    Unanswered,
+    check_split,
+    known_labels,
+    split_sample,
+)
 from learners.stability.sample_and_aggregate import (
     PLACES,
     VoteProgress,
@@ -291,12 +296,14 @@ class StabilityLearner(Estimator):
                 ("constants", self.constants),
             )
 
-            voters, given = (points, labels), None
             if choice == "sample":
-                rest, labels_of_rest, given = split_sample(points, labels, own, source)
-                voters = rest, labels_of_rest
+                check_split(own, len(points))
 
             def records() -> Iterator[StepRecord]:
+                voters, given = (points, labels), None
+                if choice == "sample":
+                    rest, labels_of_rest, given = split_sample(points, labels, own, source)
+                    voters = rest, labels_of_rest
                 queries = StableQueries(budget, source, self.kept)
                 self._label(voters, given, base, chunks, queries, source, watch)
                 where = np.array([at for at, _ in self.answers_], dtype=np.int64).reshape(-1, 2)

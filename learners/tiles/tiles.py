@@ -318,7 +318,7 @@ def tile_run(
         public = {"tiles": per_side, "edges": parameters.edges, **counted}
         return Stream(records, lattice, tuple(public.items()), supported)
 
-    return Run(budget.spent, begin)
+    return Run(budget.spent, begin, draws=True)
 
 
 def tile_steps(

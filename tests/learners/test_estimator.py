@@ -6,10 +6,11 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse
-from every_learner import every_learner
+from every_learner import every_learner, made, sample
 
 import learners
 from learners import QuadtreeLearner
+from learners.core.estimator import Estimator
 from learners.core.examples import (
     OPPOSITES,
     as_numbers,
@@ -19,6 +20,8 @@ from learners.core.examples import (
     meant,
 )
 from learners.core.sklearn_support import NotFittedError
+from learners.privacy.randomness import SeededRandom
+from learners.registry import LEARNERS
 
 SQUARE = np.array([[x, y] for x in range(17) for y in range(17)] * 4)
 INSIDE = (SQUARE.sum(axis=1) <= 14).astype(int)
@@ -47,6 +50,34 @@ def test_learned_attributes_are_there_once_a_run_is_complete(model):
     assert model.classes_.tolist() == [0, 1]
     assert model.n_features_in_ == 2
     assert not hasattr(model, "feature_names_in_")
+
+
+#: Learners that are streams of records, each as it is, checked, or protecting labels alone.
+STREAMS = [
+    (declared, changes)
+    for declared in LEARNERS
+    if issubclass(declared.load(), Estimator)
+    for changes in ({}, {"check": 0.2}, {"neighbours": "replace-label"})
+    if all(declared.parameter(name) for name in changes)
+    and ("neighbours" not in changes or "votes" in declared.shows)
+]
+
+
+@pytest.mark.parametrize(
+    ("declared", "changes"), STREAMS, ids=[f"{one.id} {' '.join(told)}" for one, told in STREAMS]
+)
+def test_nothing_is_drawn_before_the_first_record_is_asked_for(declared, changes, monkeypatch):
+    """Who asks for it has entered the run in a ledger by then, and what is refused is none."""
+    drawn = []
+    own = SeededRandom.bytes
+    monkeypatch.setattr(
+        SeededRandom, "bytes", lambda self, count: drawn.append(count) or own(self, count)
+    )
+    steps = made(declared, **changes).steps(*sample(declared))
+    steps.refine(lambda: False)
+    assert drawn == []
+    assert next(steps).step == 1
+    assert bool(drawn) == declared.private
 
 
 def test_each_private_run_has_a_name_of_its_own_that_its_plan_says():

@@ -152,4 +152,4 @@ def test_labels_alone_are_not_protected_where_they_choose_a_person_s_row() -> No
     after = geodp.read_points(frame.assign(label=1), **read).points
     assert (before != after).any()
     with pytest.raises(geodp.InputError, match="labels alone cannot be protected with"):
-        geodp.learn(frame, "stability", k=1, neighbours="replace-label", **read)
+        geodp.learn(frame, "stability", k=1, queries=50, neighbours="replace-label", **read)

@@ -96,9 +96,13 @@ def test_nothing_is_drawn_before_the_run_is_on_the_disk(points, ledger, monkeypa
 def test_nothing_is_drawn_of_a_run_that_is_refused(points, ledger, capsys, monkeypatch) -> None:
     steps = Estimator.steps
 
+    def drawing():
+        raise AssertionError("drew")
+        yield
+
     def watched(self, X, *more: object, **named: object):
-        assert len(X) <= 81, "drew"  # a comparison tries its learners on so many points of its own
-        return steps(self, X, *more, **named)
+        # a comparison tries its learners on so many points of its own
+        return steps(self, X, *more, **named) if len(X) <= 81 else drawing()
 
     monkeypatch.setattr(Estimator, "steps", watched)
     for argv in (["compare", points, "--learners", "histogram"], learn(points)):
@@ -138,6 +142,16 @@ def test_a_run_of_options_that_no_learner_takes_is_not_entered(
     points.write_text(points.read_text().partition("\n")[2])  # which says the grid
     outcome = fails(capsys, *learn(points, "--grid", D, *option.split()))
     assert why in outcome
+    assert ledger.state().entries == ()
+
+
+def test_a_run_that_the_examples_are_too_few_for_is_not_entered(points, ledger, capsys) -> None:
+    """Where labels alone are protected, their number is no secret."""
+    why = "200 examples are too few to give 1000 of them away"
+    options = ["--learner", "stability", "--k", 1, "--neighbours", "replace-label"]
+    assert why in fails(capsys, *learn(points, *options))
+    with pytest.raises(InputError, match=why):
+        geodp.learn(points, "stability", k=1, neighbours="replace-label")
     assert ledger.state().entries == ()
 
 
