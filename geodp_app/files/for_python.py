@@ -217,7 +217,8 @@ def read_points(
         warnings.warn(TIGHT, PrivacyWarning, stacklevel=3)
     if framed:
         return found.examples
-    return replace(found.examples, source=os.path.join(os.getcwd(), source))
+    path = os.fspath(source)  # standard input is the file that it is
+    return replace(found.examples, source=path if path == "-" else os.path.join(os.getcwd(), path))
 
 
 @of_parameters()

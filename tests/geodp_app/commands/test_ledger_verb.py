@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sqlite3
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from run_charges import run_charge
-from terminal import fails, interrupted, started
+from terminal import fails, interrupted
 
 import geodp
 from geodp import Examples, Frame, InputError
@@ -263,12 +264,17 @@ def test_standard_input_is_the_file_that_it_is_or_here(points, ledger, tmp_path,
     (tmp_path / "other").mkdir()
     name, where = ("-", tmp_path / "other") if "file" in way else ("/dev/stdin", ledger.path.parent)
     argv = ["learn", name, "--grid", D, "--learner", "histogram", "--epsilon", 3, "-o", "o.geojson"]
-    with open(points, "rb") as file:
-        given = {"stdin": file} if "file" in way else {"input": points.read_text()}
-        path = {"PYTHONPATH": os.pathsep.join(sys.path)}
-        run = started(*argv, cwd=where, env=os.environ | path, **given)
-    assert (run.returncode, ledger.state().entries) == (2, ())
-    assert "epsilon would be 3, and the budget allows 2" in run.stderr
+    own = ["-c", f"import geodp; geodp.learn({name!r}, 'histogram', epsilon=3.0)"]
+    how = {"cwd": where, "env": os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}}
+    for words in (["-m", "geodp_app", *map(str, argv)], own):
+        with open(points, "rb") as file:
+            given = {"stdin": file} if "file" in way else {"input": points.read_bytes()}
+            run = subprocess.run(
+                [sys.executable, *words], capture_output=True, check=False, **how, **given
+            )
+        assert run.returncode
+        assert ledger.state().entries == ()
+        assert b"epsilon would be 3, and the budget allows 2" in run.stderr
 
 
 @pytest.mark.parametrize(
