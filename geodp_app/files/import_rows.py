@@ -68,6 +68,16 @@ def as_zero_or_one(rows: ReadRows, words: LabelWords = COMMON) -> ReadRows:
     return replace(rows, codes=found, labels=labels, shown=shown)
 
 
+def as_spoken(rows: ReadRows) -> ReadRows:
+    """The same, where words of several pairs stand side by side and each says inside or outside;
+    else the rows as they are: whoever chooses two labels, chooses among these.  0 beside -1 may be
+    another answer."""
+    found = set(rows.labels)
+    one_pair = any(found <= set(pair) for pair in OPPOSITES)
+    known = all(COMMON.says(word) is not None for word in found)
+    return as_zero_or_one(rows) if known and not one_pair and not {"0", "-1"} <= found else rows
+
+
 #: Rows that do not fit and are told one by one.
 MOST_TOLD = 100
 #: Different labels that are told apart; a column of more is no column of labels.

@@ -27,7 +27,14 @@ from geodp_app.document.work import Work
 from geodp_app.errors import InputError
 from geodp_app.files.document_files import work_with
 from geodp_app.files.import_file import PREVIEW, ImportFile, cut, is_plain
-from geodp_app.files.import_rows import CheckedRows, Meaning, ReadRows, check_rows, read_rows
+from geodp_app.files.import_rows import (
+    CheckedRows,
+    Meaning,
+    ReadRows,
+    as_spoken,
+    check_rows,
+    read_rows,
+)
 from geodp_app.files.points import in_system, member_frame, open_import
 from geodp_app.formatting import count, counted
 from geodp_app.palette import Palette
@@ -225,7 +232,8 @@ class ImportDialog(QDialog):
 
             def read(stop: Callable[[], bool]) -> ReadRows | None:
                 tell = partial(share.__setitem__, 0)
-                return read_rows(file, columns, stop, tell, person)
+                rows = read_rows(file, columns, stop, tell, person)
+                return None if rows is None else as_spoken(rows)
 
             self._submit("read", read)
         else:

@@ -416,6 +416,21 @@ def test_columns_and_labels_that_nothing_tells_are_asked_for(shown) -> None:
     assert examples.labels.tolist() == [0, 1, 1]
 
 
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [(["yes", "0", "1"], [1, 0, 1]), (["yes", "no", "TRUE", "0.0"], [1, 0, 1, 0]),
+     (["yes", "1"], [1, 1]), (["1", "0", "-1"], None), (["yes", "no", "1", "maybe"], None)],
+)  # fmt: skip
+def test_words_that_say_inside_or_outside_may_stand_side_by_side(shown, tmp_path, labels, said):
+    """As elsewhere; where it can be another answer, or none, the dialog asks."""
+    text = "x,y,wet\n" + "".join(f"{i},1,{label}\n" for i, label in enumerate(labels))
+    dialog = shown(text)
+    assert dialog.take.isEnabled() == (said is not None)
+    if said is not None:
+        own = geodp.read_points(write(tmp_path / "own.csv", text))
+        assert dialog.checked.examples.labels.tolist() == own.labels.tolist() == said
+
+
 def test_what_to_expect_is_what_the_planner_says_of_as_many_examples(window, shown):
     work = window.document.work
     window.document.new(replace(work, run=work.run.with_("tiles")))
