@@ -15,6 +15,7 @@ This is the only module that imports Ibis (extra ``tables``), and it does so whe
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -253,8 +254,10 @@ def _row_key(
             held = ~value.isnan() & held
         # rows off the range are counted as faults; no product of theirs may overflow
         safe = held.ifelse(value, _exact(low))
-        if nans[place]:
-            faults.append((value.isnan() | value.isinf(), -Fault.EMPTY - 3 * place))
+        if value.type().is_floating():
+            most = value.abs() > _exact(sys.float_info.max)
+            odd = value.isnan() | value.isinf() if nans[place] else most
+            faults.append((odd, -Fault.EMPTY - 3 * place))
         faults.append((value.isnull(), -Fault.EMPTY - 3 * place))
         (elsewhere if drop else faults).append((~held, -Fault.OFF - 3 * place))
         if box is not None:

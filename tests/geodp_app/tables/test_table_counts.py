@@ -112,12 +112,17 @@ def test_other_engines_are_asked_through_their_url(tmp_path):
     rows = list(zip(*ROWS.values(), strict=True))
     connection.executemany("INSERT INTO reports VALUES (?, ?, ?)", rows)
     connection.execute("INSERT INTO odd VALUES (10.5, 2, 'yes')")
+    connection.execute("CREATE TABLE endless AS SELECT * FROM reports")
+    connection.execute("INSERT INTO endless VALUES (1, 9e999, 1)")
     connection.commit()
     connection.close()
     file = f"{tmp_path}/r.sqlite"
     for url in (f"sqlite://{file}", f"SQLite://{file}", f"file://{file}", f"FILE:{file}"):
         assert cells(count(f"{url}::reports", grid=8)) == EXPECTED
         assert table_source(f"{url}::reports").files() == [tmp_path / "r.sqlite"]
+    where = f"sqlite://{file}::endless"
+    assert "column y: is empty, or no finite number" in refusal(where, grid=8)
+    assert cells(count(where, grid=8, unusable="drop")) == EXPECTED  # as in a file
     where = f"sqlite://{file}::reports"
     assert "this engine lacks" in refusal(where, grid=8, person="x")
     assert refusal(f"{where}2") == f"{where}2: there is no such table"
