@@ -245,6 +245,18 @@ def place_of(wanted: str, names: Sequence[str], *, placed: bool = False) -> int:
     raise InputError(f"missing column {cut(wanted)}: it has {_shown(names)}")
 
 
+def person_place(
+    wanted: str, names: Sequence[str], columns: Columns, *, placed: bool = False
+) -> int:
+    """Where the column is that says whose a row is: as :func:`place_of`, and none of the others."""
+    place = place_of(wanted, names, placed=placed)
+    if place in (columns.first, columns.second, columns.label):
+        raise InputError(
+            f"column {cut(names[place])} is read as a place or a label, and says not whose a row is"
+        )
+    return place
+
+
 def _axes(
     names: Sequence[str],
     plain: Sequence[str],

@@ -37,8 +37,8 @@ from geodp_app.files.import_file import (
     cut,
     is_plain,
     person_column,
+    person_place,
     person_words,
-    place_of,
 )
 from geodp_app.files.import_rows import (
     CheckedRows,
@@ -206,7 +206,7 @@ def read_opened(
         columns, kind = _columns(file, options)
         person = 2 if options.person is not None and file.headless else None
         if options.person is not None and person is None:
-            person = place_of(options.person, file.columns, placed=file.placed)
+            person = person_place(options.person, file.columns, columns, placed=file.placed)
     # a file that states its grid has places on it, also where its bounds are given again
     on_grid = kind == "grid" and (options.crs is None or "grid" in file.member)
     frame = settle_frame(name, file.member, options.grid, options.bounds, fallback, on_grid=on_grid)

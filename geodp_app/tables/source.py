@@ -23,7 +23,7 @@ from typing import IO, Any, Literal, cast
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError, refusals
 from geodp_app.files.csv_table import Head, not_utf8, read_head
-from geodp_app.files.import_file import choose_columns, place_of
+from geodp_app.files.import_file import choose_columns, person_place, place_of
 from geodp_app.files.points import PointOptions
 from geometry.arrays import Ints
 
@@ -267,7 +267,7 @@ def find_columns(
     names = list(kinds)
     with refusals(source.name, InputError):
         found, kind = choose_columns(names, options.columns)
-        own = None if options.person is None else place_of(options.person, names)
+        own = None if options.person is None else person_place(options.person, names, found)
         for place in (found.first, found.second, found.label, own):
             for each in files:  # what a file has twice is once what it is called, to an engine
                 if place is not None and names[place] in each:

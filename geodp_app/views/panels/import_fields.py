@@ -148,8 +148,11 @@ class ImportChoices(QGroupBox):
             return f"Choose the column of: {', '.join(missing)}."
         if self.person.currentIndex() < 0:
             return "Choose the column that says whose a row is, or that each row is a person's own."
-        if not self.columns().complete:
+        columns = self.columns()
+        if not columns.complete:
             return "One column is chosen twice: choose three different ones."
+        if self.unit() in (columns.first, columns.second, columns.label):
+            return "The column that says whose a row is, is chosen twice: choose another."
         return ""
 
     def labels_chosen(self) -> bool:

@@ -251,6 +251,8 @@ REFUSED = [
     ([], "give either POINTS, a CSV file, or --table WHERE"),
     (["p.csv", "--table", "csv:p.csv"], "give either POINTS, a CSV file, or --table WHERE"),
     (["p.csv", "--id", "who"], "missing column who"),
+    (["p.csv", "--id", "label"], "column label is read as a place or a label"),
+    (["--table", "csv:p.csv", "--id", "x"], "column x is read as a place or a label"),
     (["p.csv", "--columns", "x=a"], "missing column a"),
     (["--table", "csv:p.csv", "--out-of-bounds", "drop"], "are for POINTS"),
     (["--table", "csv:p.csv", "--bounds", "170,-20,-170,-10"], "does not cross the antimeridian"),

@@ -679,6 +679,10 @@ def test_of_each_person_one_row_is_taken_and_the_release_says_so(
 
     def again(dialog: ImportDialog) -> None:
         fill(dialog, "12", "42", "20", "47")
+        dialog.choices.person.setCurrentIndex(1 + dialog.choices.label.currentIndex())
+        settle(dialog)
+        assert "whose a row is, is chosen twice" in dialog.hint.text()
+        assert not dialog.take.isEnabled()
         QTest.keyClicks(dialog.choices.person, "user")
         settle(dialog)
         assert dialog.summary.text().startswith("1,500 examples fit, one of each user_id")
