@@ -258,6 +258,7 @@ class PlaneView(GridPlot):
         if release == self._release:
             return
         self._release = release
+        self._set_cursor()
         self._show_empty()
         for layer in (self.examples, self.drawing, self.learned, self.votes, self.report):
             layer.set_visible(not release)
@@ -343,7 +344,8 @@ class PlaneView(GridPlot):
             self._set_cursor()
             return
         name = _KEYS.get(Qt.Key(event.key()))
-        if name and self.editor is not None and self.editor.key(name, _modifiers(event)):
+        editor = None if self._locked else self.editor
+        if name and editor is not None and editor.key(name, _modifiers(event)):
             self.edited.emit()
             return
         event.ignore()
@@ -359,14 +361,19 @@ class PlaneView(GridPlot):
         self._held = False
         super().focusOutEvent(event)
 
+    @property
+    def _locked(self) -> bool:
+        """Whether the drawing is hidden, and so not to be changed: the view can be moved alone."""
+        return self._release and self.editor is not None and self.editor.tool != "ask"
+
     def _panning(self) -> bool:
-        return self._held or self.editor is None or self.editor.tool == "pan"
+        return self._held or self._locked or self.editor is None or self.editor.tool == "pan"
 
     def _set_cursor(self) -> None:
         tool = self.editor.tool if self.editor is not None else "pan"
         if self._grabbed is not None:
             shape = Qt.CursorShape.ClosedHandCursor
-        elif self._held or tool == "pan":
+        elif self._panning():
             shape = Qt.CursorShape.OpenHandCursor
         elif tool in ("select", "vertices"):
             hovering = self.editor is not None and self.editor.current.hover is not None

@@ -139,9 +139,9 @@ class WindowRuns(QObject):
 
     @property
     def stepped_through(self) -> RunLog | None:
-        """The log whose steps the timeline counts."""
-        shown = self.shown.log
-        return shown if self.until_overdue.isActive() or self.current is None else self.current
+        """The log whose steps the timeline counts; in the release view nothing is of the past."""
+        past = self.current is None and not self._release
+        return self.shown.log if past or self.until_overdue.isActive() else self.current
 
     @property
     def spent_words(self) -> str:

@@ -310,8 +310,13 @@ class MainWindow(WindowViews):
             view.set_release_view(release)
         for pane in (self.plane_pane, self.dual_pane):
             pane.mark.setVisible(not release)
+        for other in (self.comparison, self.vertices):
+            if other is not None and (other.isVisible() if release else other.property("away")):
+                other.setProperty("away", release)  # it comes back after the release view
+                other.setVisible(not release)
         self.commands.by_id["release_view"].setChecked(release)
         self.commands.refresh_run()
+        self._faults_found()
         if release and (self.runs.current is None or self.runs.current.release is None):
             said = "Nothing is released yet: a release exists when all steps are done."
             self.status_line.tell(said)
@@ -336,6 +341,7 @@ class MainWindow(WindowViews):
     def small_lesson(self) -> None:
         """A cover of few examples by probability, and beside it the greedy one."""
         if self.files.open_lesson():
+            self.set_release_view(False)  # it is about private figures
             self.commands.by_id["shade_probability"].trigger()
             self.compare_learners()
             assert self.comparison is not None
@@ -415,6 +421,8 @@ class MainWindow(WindowViews):
         text = message or self.editor.current.hint
         if found and not message and self.editor.current.draft is None:
             text = found[0].text + (f" (and {len(found) - 1} more)" if len(found) > 1 else "")
+        if self.files.release_view and self.editor.tool != "ask":
+            text = ""  # the drawing is private
         self.status_line.say(hint=text)
 
     def _set_run(self, fields: dict[str, Any]) -> None:

@@ -123,6 +123,7 @@ class WindowActions:
         """The same, of the run alone."""
         runs, by_id = self._runs, self.by_id
         log, looked = runs.current, runs.stepped_through
+        private = not self._files.release_view
         back = looked is not None and looked.cursor > 0
         end = 0 if looked is None else looked.newest if looked.release is None else looked.last
         shows = () if looked is None or looked.at_end else looked.settings.declared.shows
@@ -132,11 +133,13 @@ class WindowActions:
             export_steps=log is not None and bool(log.records),
             step=not runs.busy,
             stop=runs.busy,
-            reset=log is not None,
+            reset=runs.shown.log is not None,
             back=back,
             forward=runs.place < end,
             zoom_to_chosen=sheets,
-            zoom_to_streak=sheets and not self._files.release_view,
+            zoom_to_streak=sheets and private,
+            compare=private,
+            vertex_table=private,
         )
         waits, export = self._files.export_waits, self._table["export_learned"]
         by_id["export_learned"].setToolTip(waits or tool_tip(export))

@@ -59,6 +59,30 @@ def row_rect(compare: CompareWindow, line: int, column: int) -> QRect:
     return compare.table.visualRect(compare.table.model().index(line, column))
 
 
+def test_the_comparison_is_not_seen_in_the_release_view(qtbot, window):
+    target(window)
+    compare = opened(qtbot, window)
+    choose(compare, "tiles")
+    run(qtbot, compare)
+    action(window, "release_view")
+    assert not compare.isVisible()
+    assert not window.commands.by_id["compare"].isEnabled()
+    window.set_release_view(True)  # once more, as the tour does
+    action(window, "release_view")
+    assert compare.isVisible()
+    assert compare.table.rowCount() == 1
+    compare.reject()
+    for _ in range(2):
+        action(window, "release_view")
+        assert not compare.isVisible()
+    action(window, "release_view")
+    window.document.new(window.document.work)  # nothing to save
+    action(window, "lesson")  # leaves the release view
+    qtbot.waitUntil(lambda: not compare.controller.busy)
+    assert compare.isVisible()
+    assert not window.files.release_view
+
+
 def test_three_learners_on_a_drawing(qtbot, window, tmp_path, monkeypatch):
     target(window)
     window.document.set_run(epsilon=2.0)

@@ -342,6 +342,31 @@ def test_the_release_view_hides_what_is_private(finished: MainWindow) -> None:
     assert window.plane_pane.mark.isVisible()
 
 
+def test_the_drawing_is_neither_told_nor_changed_in_the_release_view(qtbot, window):
+    action(window, "live")  # what was released stays in sight
+    draw_l(window)
+    crossing = Shape(((210, 210), (240, 240), (240, 210), (210, 240)))
+    before = Drawing(256, (*window.document.drawing.shapes, crossing))
+    window.document.edit("draw", before)
+    qtbot.waitUntil(lambda: "cross" in window.status_line.text())
+    action(window, "vertex_table")
+    table = window.vertices
+    action(window, "release_view")
+    assert "cross" not in window.status_line.text()
+    assert not table.isVisible()
+    assert not window.commands.by_id["vertex_table"].isEnabled()
+    for tool in ("polygon", "vertices", "rectangle"):
+        window.set_tool(tool)
+        drag(window, (50, 50), (60, 55), (70, 60))
+        click(window, 200, 50)
+        key(window, Qt.Key.Key_Return)
+    assert window.document.drawing == before
+    action(window, "release_view")
+    assert table.isVisible()
+    assert "cross" in window.status_line.text()
+    action(window, "vertex_table")
+
+
 def test_closing_with_changes_asks_and_can_be_taken_back(qtbot, window, monkeypatch):
     draw_l(window)
     asked: list[str] = []

@@ -333,6 +333,12 @@ def test_the_release_view_shows_nothing_of_the_past(qtbot: QtBot, window: MainWi
     assert words(window) == ""
     assert painted(window, "region").isEmpty()
     assert visible_curves(window.chart) == 0
+    assert window.timeline.text() == window.why.heading.text() == "No steps yet"
+    action(window, "release_view")
+    assert window.timeline.text() == "The end"
+    action(window, "reset")
+    assert window.timeline.text() == "No steps yet"
+    assert words(window) == ""
 
 
 def test_run_pressed_after_a_setting_changed_begins_no_second_run_and_pauses_none(qtbot, window):
