@@ -28,7 +28,7 @@ from geodp_app.files.learned_file import learned_text, whole_square
 from geodp_app.files.writing import atomic_write, check_folder_ending, check_home, note_written
 from geodp_app.formatting import aligned, count, csv_text, duration, percentage
 from learners.core.releases import Release, for_persons
-from learners.declaration import Learner
+from learners.declaration import Learner, whole
 from learners.privacy.randomness import new_run_id
 from learners.privacy.several_runs import together
 from learners.registry import offered, resolved_parameters
@@ -83,6 +83,9 @@ def make_contender(name: str, **given: Any) -> Contender:
     own = {n: v for n, v in given.items() if v is not None and kind.parameter(n) is not None}
     with refusals():
         parameters = resolved_parameters(kind, own, "compare", typed=True, asks_k=True)
+    if (k := own.get("k", "auto")) != "auto":
+        with refusals(name):
+            parameters["k"] = whole("k", k)
     return Contender(name, kind, tuple(parameters.items()))
 
 

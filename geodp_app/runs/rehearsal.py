@@ -76,14 +76,17 @@ class Rehearsed:
         """What learns so from reports POINTS: all that is not as by default."""
         kind, given = self.contender.kind, dict(self.contender.parameters)
         own = [
-            f" --{each.typed} {given[each.name]:.15g}"
-            if each.kind == "number"
-            else f" --{each.typed} {given[each.name]}"
+            f" --{each.typed} {_typed(given[each.name])}"
             for each in kind.parameters
             if each.name != "seed" and (each.name == "epsilon" or given[each.name] != each.default)
         ]
         grid = "" if self.grid == DEFAULT_GRID else f" --grid {self.grid}"
         return f"geodp learn POINTS --learner {kind.id}{''.join(own)}{grid} -o learned.geojson"
+
+
+def _typed(value: object) -> str:
+    """A parameter as it is typed, no digit left out."""
+    return str(value).removesuffix(".0")
 
 
 def contenders_of(
@@ -109,7 +112,7 @@ def told_apart(contenders: Iterable[Contender]) -> tuple[Contender, ...]:
     for one in contenders:
         own = dict(one.parameters)
         k = f", k = {own['k']}" if own.get("k") is not None else ""
-        epsilon = f", epsilon = {own['epsilon']:g}" if one.kind.private else ""
+        epsilon = f", epsilon = {_typed(own['epsilon'])}" if one.kind.private else ""
         named[one.kind.id + k + epsilon] = one
     return tuple(replace(one, name=name) for name, one in named.items())
 
@@ -188,7 +191,7 @@ def rehearsal_cells(rows: Sequence[Rehearsed]) -> list[tuple[str, ...]]:
     for row in rows:
         one = row.record()
         k = "" if one["k"] is None else f" k={one['k']}"
-        epsilon = MISSING if one["epsilon"] is None else f"{one['epsilon']:g}"
+        epsilon = MISSING if one["epsilon"] is None else _typed(one["epsilon"])
         error, *span = (percentage(one[name]) for name in ("error", "least", "most"))
         star = " *" if row in best else ""
         figures = (epsilon, error + star, *span, duration(one["seconds"]))
@@ -218,5 +221,5 @@ def advice(row: Rehearsed, rows: Sequence[Rehearsed]) -> str:
     if one["command"] is None:
         return "Not private: for comparison only."
     reached = f"{percentage(one['error'])} of labels wrong, {rank} of these learners"
-    at = f"ε = {one['epsilon']:g}, {counted(row.n, 'report')}"
+    at = f"ε = {_typed(one['epsilon'])}, {counted(row.n, 'report')}"
     return f"{at}: {reached}. To learn so:\n{one['command']}"

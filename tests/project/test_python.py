@@ -626,6 +626,8 @@ def test_k_brings_the_learners_that_need_it() -> None:
     names = ["tiles", "histogram", "quadtree", "cover", "greedy-cover"]
     assert [row.name for row in rows] == names
     assert [row.record()["k"] for row in rows] == [None, None, None, 1, 1]
+    for one in (1.0, np.int64(1)):  # as every other whole number
+        assert str(geodp.compare(few, ["greedy-cover"], k=one, seed=1)[0].record()["k"]) == "1"
 
 
 def test_what_may_differ_is_asked_of_all_that_are_compared_or_rehearsed() -> None:

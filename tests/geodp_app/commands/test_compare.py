@@ -339,6 +339,14 @@ def test_there_is_a_row_for_each_learner_epsilon_and_number(tmp_path: Path, caps
     assert "2 runs each: nothing was spent" in table[-2]
 
 
+def test_epsilons_that_begin_alike_are_rows_of_their_own(capsys) -> None:
+    near = "0.12345678901234567", "0.12345678", "0.1234567"
+    assert main([*rehearsed("--quiet"), "--epsilon", ",".join(near), "--n", "200"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if " geodp learn " in line]
+    for epsilon in near:
+        assert sum(line.count(f" {float(epsilon)} ") for line in lines) == 2 * 2
+
+
 def test_its_commands_run_and_are_what_was_rehearsed(tmp_path: Path, capsys, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     table = geodp.rehearse("L", 300, ["histogram", "quadtree"], epsilon=[0.5, 2], runs=1, grid=64)
