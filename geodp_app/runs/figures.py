@@ -133,9 +133,17 @@ class Figure:
 _ERRORS = (
     ("Test error", "On examples the learner did not see"),
     ("Empirical error", "On the learner's examples"),
-    ("False positives", "Learned as inside though labelled 0, as a share of all examples"),
-    ("False negatives", "Learned as outside though labelled 1, as a share of all examples"),
+    (
+        "False positives",
+        "Learned as inside though labelled 0, as a share of the learner's examples",
+    ),
+    (
+        "False negatives",
+        "Learned as outside though labelled 1, as a share of the learner's examples",
+    ),
 )
+
+_COVERED = "Examples labelled 1 inside the shape so far, of all, also those kept for a check"
 
 
 def error_figures(view: FiguresView) -> tuple[Figure, ...]:
@@ -143,7 +151,7 @@ def error_figures(view: FiguresView) -> tuple[Figure, ...]:
     errors = zip(_ERRORS, view.errors, strict=True)
     return (
         *(Figure(label, percentage(share), tip) for (label, tip), share in errors),
-        Figure("Positives covered", _covered(view), "Examples labelled 1 inside the shape so far"),
+        Figure("Positives covered", _covered(view), _COVERED),
     )
 
 

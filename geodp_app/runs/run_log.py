@@ -399,12 +399,28 @@ class RunLog:
         return whole + 1 if ended else min(step + 1, whole)
 
     def gain(self, step: int) -> tuple[int, int]:
-        """Examples that a step decided rightly, and those that it decided wrongly."""
-        return self._examples.gain(self.record(step))
+        """Examples that a step decided rightly, and those that it decided wrongly, of those that
+        the learner saw.
+
+        Of a tile, those among the examples that it labels 1.  Of the zone of an edge, how many more
+        are right than before, or wrong.
+        """
+        record = self.record(step)
+        known = record.diagnostics
+        if record.release.zone is not None:
+            first = self.records[0].diagnostics
+            before = self.record(step - 1).diagnostics.empirical_error
+            fewer = before - known.empirical_error
+            better = round(fewer * (first.positives_alive + first.negatives_alive))
+            return max(0, better), max(0, -better)
+        taken = known.positives_taken, known.negatives_taken
+        return taken[::-1] if self.role == "conjunction" else taken
 
     def wrong_before(self, step: int) -> int | None:
-        """Examples of an edge's zone that were labelled wrongly before; None of other steps."""
-        return self._examples.wrong_before(self.record(step).step)
+        """Examples of an edge's zone that were labelled wrongly before; None of other steps, and
+        where nobody knows which of them were kept for a check."""
+        before = self._examples.wrong_before(self.record(step).step)
+        return None if self.settings.checked else before
 
     @property
     def gains(self) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geometry.arrays import Flags, Ints
 from geometry.tiling import EdgeZone, Tile
-from learners.core.records import StepRecord, StepRelease, TileStep, inside_piece
+from learners.core.records import StepRelease, TileStep, inside_piece
 from learners.core.selection import Role
 
 
@@ -125,18 +125,6 @@ class Decisions:
         """Points whose label is not the one predicted after `step` steps, bool of shape (n,)."""
         wrong: Flags = self.predicted(step) != self.labels
         return wrong
-
-    def gain(self, record: StepRecord) -> tuple[int, int]:
-        """Examples that a step decided rightly, and those that it decided wrongly.
-
-        Of a tile, those among the examples that it labels 1.  Of the zone of an edge, how many
-        more are right than before, or wrong.
-        """
-        if self._in_zones(record.step):
-            before, now = (int(self.wrong(at).sum()) for at in (record.step - 1, record.step))
-            return max(0, before - now), max(0, now - before)
-        taken = record.diagnostics.positives_taken, record.diagnostics.negatives_taken
-        return taken[::-1] if self._before else taken
 
     def wrong_before(self, step: int) -> int | None:
         """Examples of an edge's zone that were labelled wrongly before; None of other steps."""

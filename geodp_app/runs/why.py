@@ -199,16 +199,18 @@ def aim_words(log: RunLog) -> str:
     known = None if last is None else last.diagnostics
     if log.role == "conjunction":
         left = log.negatives if known is None else known.negatives_alive - known.negatives_taken
-        wanted = f"outside it as many of the {count(left)} negatives left"
+        wanted = "outside it as many of the {}negatives left"
         spared = "positives"
     elif log.role == "disjunction":
         left = log.positives if known is None else known.positives_alive - known.positives_taken
-        wanted = f"as many of the {count(left)} uncovered positives"
+        wanted = "as many of the {}uncovered positives"
         spared = "negatives"
     else:
         return ""
     piece = declared.piece or "piece"
-    aim = f"Next: a {piece} with {wanted} and as few {spared} as possible."
+    # before the first step nobody knows how many are kept for a check
+    many = "" if known is None and log.settings.checked else f"{count(left)} "
+    aim = f"Next: a {piece} with {wanted.format(many)} and as few {spared} as possible."
     return aim + _likelier(log)
 
 

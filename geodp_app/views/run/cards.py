@@ -85,6 +85,10 @@ class FiguresPanel(QScrollArea):
         for card in (*self.cards, self.budget):
             card.set_past(past)
 
+    def set_clipped(self, clipped: bool) -> None:
+        """Say that the shape is clipped and these are not its errors; or not."""
+        self.errors.heading.setText("Errors, unclipped" if clipped else "Errors")
+
     def set_release_view(self, release: bool) -> None:
         """Hide what may not be published, or show it."""
         self.errors.setHidden(release)

@@ -63,7 +63,7 @@ class ErrorChart(QFrame):
         self.step = 0
         self._steps = self._first = 0
         self._hovered: int | None = None
-        self._release = self._past = False
+        self._release = self._past = self._clipped = False
         self._palette = load_palette("light")
         self._title, self.mark = dressed(QLabel("Error"), "paneTitle"), PrivateMark()
         #: What is written instead of curves; empty if there are curves.
@@ -109,8 +109,17 @@ class ErrorChart(QFrame):
         """Grey: the errors are out of date; or not."""
         if past != self._past:
             self._past = past
-            self._title.setText("Error, out of date" if past else "Error")
+            self._show_title()
             self._dress()
+
+    def set_clipped(self, clipped: bool) -> None:
+        """Say that the shape is clipped and these are not its errors; or not."""
+        self._clipped = clipped
+        self._show_title()
+
+    def _show_title(self) -> None:
+        more = ", out of date" if self._past else ", unclipped" if self._clipped else ""
+        self._title.setText(f"Error{more}")
 
     def set_palette(self, palette: Palette) -> None:
         self._palette = palette

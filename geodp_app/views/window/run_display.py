@@ -30,6 +30,7 @@ from geodp_app.views.run.timeline import Course
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.tasks import timer
 from geodp_app.views.window.layout import WindowViews
+from geometry.arrays import Ints
 from geometry.halfplane import Region
 from geometry.mask import Mask, clipped
 from learners.core.releases import Release, support_shape, support_words
@@ -65,6 +66,7 @@ class RunDisplay(QObject):
         self._looked_at: Examples | None = None
         self._labels: tuple[Examples, NDArray[np.bool_]] | None = None
         self._mask: tuple[Mask | None, Frame] | None = None
+        self._outside: tuple[Ints, Mask | None, NDArray[np.bool_]] | None = None
         self._within: BaseGeometry | None = None
         self._described: Release | None = None
         self.soon = timer(self, _FRAME, self.refresh)
@@ -136,6 +138,9 @@ class RunDisplay(QObject):
         self._past_words, w = past, self._views
         for view in (w.plane.learned, w.chart, w.figures, w.why):
             view.set_past(bool(past))
+        # the learner's own books know nothing of what its shape is clipped to
+        for view in (w.chart, w.figures):
+            view.set_clipped(self._runs.document.work.within is not None)
         for sheet in w.dual.sheets.values():
             sheet.chosen.show_with(past=bool(past))
 
@@ -246,8 +251,10 @@ class RunDisplay(QObject):
             plane.show_examples(ExampleKinds.of(examples.points, self._labels_of(examples)))
         else:
             labels, decided = self._labels_of(examples), ~log.alive
-            # what is not decided yet may still be gained: it is wrong only in the end
-            wrong = log.wrong if log.cursor == log.planned else log.wrong & decided
+            # what the shape is clipped off is labelled 0
+            wrong = np.where(self._left_out(examples), labels, log.wrong)
+            if log.cursor != log.planned:  # what is not decided yet may still be gained
+                wrong &= decided
             plane.show_examples(ExampleKinds.of(examples.points, labels, decided, wrong))
         region = self._clipped(log.region()) if log is not None and log.cursor else None
         newest = log.shown[-1].tile if log is not None and log.cursor else None
@@ -275,6 +282,19 @@ class RunDisplay(QObject):
 
     def _clipped(self, shape: BaseGeometry) -> BaseGeometry:
         return shape if self._within is None else clipped(shape, self._within)
+
+    def _left_out(self, examples: Examples) -> NDArray[np.bool_]:
+        """Which examples lie outside of the mask, found once for each sample and mask."""
+        within, points = self._runs.document.work.within, examples.points
+        if (
+            self._outside is None
+            or self._outside[0] is not points
+            or self._outside[1] is not within
+        ):
+            kept = np.ones(len(points), dtype=np.int64)
+            kept = kept if within is None else within.keep(kept, points, examples.frame)
+            self._outside = points, within, kept == 0
+        return self._outside[2]
 
     def _labels_of(self, examples: Examples) -> NDArray[np.bool_]:
         """Labels as truth values, made once for each sample."""

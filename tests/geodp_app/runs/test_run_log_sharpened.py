@@ -20,7 +20,7 @@ from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.questions import report_question, shade_question, share_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.step_gains import Decisions
-from geodp_app.runs.why import why
+from geodp_app.runs.why import aim_words, why
 from geodp_app.views.run.timeline import Course
 from geometry.tiling import EdgeZone, EdgeZones
 from learners.core.records import StepRecord, TileStep, predict_pieces
@@ -41,10 +41,10 @@ def examples(n: int, seed: int) -> Examples:
 
 
 @cache
-def finished(n: int = FEW) -> tuple[RunLog, SharpenedRelease]:
+def finished(n: int = FEW, **more: float) -> tuple[RunLog, SharpenedRelease]:
     """A finished run with a test sample; the log knows of no release before its last step."""
     sample = examples(n, seed=1)
-    settings = RunSettings("cover", epsilon=EPSILON, k=2, n_steps=STEPS, seed=2)
+    settings = RunSettings("cover", epsilon=EPSILON, k=2, n_steps=STEPS, seed=2, **more)
     model = make_learner(settings, GRID)
     log = begun(settings, sample, examples(500, seed=7))
     log.plan = model.plan()
@@ -162,6 +162,23 @@ def test_the_region_of_every_step_is_where_that_step_predicts_1() -> None:
         inside = shapely.covers(region, looked_at)
         assert (inside == decisions.predicted(step))[away].all()
     assert log.region().equals(release.shape())
+
+
+def test_in_a_run_with_a_check_nothing_is_counted_that_the_learner_did_not_see() -> None:
+    log, _ = finished(MANY, check=0.4)
+    first = log.records[0].diagnostics
+    seen = first.positives_alive + first.negatives_alive
+    assert seen < 0.8 * MANY
+    for step in range(STEPS + 1, len(log.records) + 1):
+        before, now = (log.records[at].diagnostics.empirical_error for at in (step - 2, step - 1))
+        right, lost = log.gain(step)
+        assert right - lost == pytest.approx(seen * (before - now))
+        assert "before)" not in said(log, log.records[step - 1])  # of all examples of the zone
+    # before the first step nobody knows how many of them it will see
+    new = begun(log.settings, examples(MANY, seed=1))
+    assert "as many of the uncovered positives and as few negatives" in aim_words(new)
+    new.add(log.records[0])
+    assert f"the {first.positives_alive - first.positives_taken:,} uncovered" in aim_words(new)
 
 
 def test_a_zone_gains_the_mistakes_before_it_less_those_after_it() -> None:

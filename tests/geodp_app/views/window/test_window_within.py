@@ -11,6 +11,7 @@ from contrast import contrast
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage, QPainterPath
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 from window_driver import (
     LEFT,
@@ -31,6 +32,7 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
 from geodp_app.runs.run_log import RunLog
+from geodp_app.views.plane.examples_layer import Kind
 from geodp_app.views.run import live_run
 from geodp_app.views.window import window_files
 from geodp_app.views.window.main_window import MainWindow
@@ -124,6 +126,34 @@ def test_every_step_is_clipped_and_so_is_the_release_view(finished, tmp_path, mo
     # the map is public
     assert window.plane.mask.veil.isVisible()
     assert window.plane_pane.note.text() == "clipped to map.geojson"
+
+
+def test_crosses_are_of_the_clipped_shape_and_errors_say_that_they_are_not(
+    finished, tmp_path, monkeypatch
+):
+    window, log = finished, log_of(finished)
+    sample = window.document.work.examples
+    inside = sample.labels != 0
+    kept = np.array([MAP.covers(shapely.Point(*at)) for at in sample.points.tolist()])
+    titles = window.chart.findChild(QLabel, "paneTitle"), window.figures.errors.heading
+
+    def crosses() -> np.ndarray:
+        return window.plane.examples.shown.kinds == Kind.WRONG
+
+    for _ in range(2):
+        assert (crosses() == log.wrong).all()
+        assert [title.text() for title in titles] == ["Error", "Errors"]
+        clip(window, monkeypatch, written(tmp_path / "map.geojson"))
+        labelled = (log.release.predict(sample.points) == 1) & kept
+        assert (crosses() == (labelled != inside)).all()
+        assert (crosses() != log.wrong).any()
+        assert [title.text() for title in titles] == ["Error, unclipped", "Errors, unclipped"]
+        window.runs.move_cursor(4)
+        decided = ~log.alive
+        wrong = decided & np.where(kept, log.wrong, inside)
+        assert (crosses() == wrong).all()
+        window.runs.show_end()
+        action(window, "clip_no_more")
 
 
 def test_it_goes_by_its_action_or_undo_and_comes_back_by_redo(finished, tmp_path, monkeypatch):
