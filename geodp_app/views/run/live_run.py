@@ -108,7 +108,7 @@ class Shown(NamedTuple):
 
     #: The examples, as they are labelled.
     work: Work
-    log: RunLog | None
+    log: LiveRun | None
     #: Why the log's results are of the past; empty if they are not.
     out_of_date: str = ""
 

@@ -24,7 +24,6 @@ from geodp_app.files.ledger_recording import LedgerWords, enter, tell_end
 from geodp_app.files.ledger_state import End
 from geodp_app.files.run_record import RunRecord
 from geodp_app.runs.protocol import Job, Progressed, Stepped
-from geodp_app.runs.run_log import RunLog
 from geodp_app.views.run.live_run import MOST_KEPT, OVERDUE, REST, LiveRun, Shown, is_quick
 from geodp_app.views.run.run_controller import RunController
 from geodp_app.views.run.timeline import Course
@@ -114,7 +113,7 @@ class WindowRuns(QObject):
         return log.settings == self.document.work.run
 
     @property
-    def current(self) -> RunLog | None:
+    def current(self) -> LiveRun | None:
         """The log, if it belongs to the examples that are there now."""
         run = self.log
         fits = run is not None and same_sample(run.work.examples, self.document.work.examples)
@@ -138,7 +137,7 @@ class WindowRuns(QObject):
         return Shown(work, run, run.out_of_date(work))
 
     @property
-    def stepped_through(self) -> RunLog | None:
+    def stepped_through(self) -> LiveRun | None:
         """The log whose steps the timeline counts; in the release view nothing is of the past."""
         past = self.current is None and not self._release
         return self.shown.log if past or self.until_overdue.isActive() else self.current

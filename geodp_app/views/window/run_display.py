@@ -25,7 +25,7 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import UNSEEN, aim_words, odds_words, published_words, summary, why
 from geodp_app.views.dual.dual_display import DualDisplay, DualQuestions, published_pieces
 from geodp_app.views.plane.examples_layer import ExampleKinds
-from geodp_app.views.run.live_run import Again
+from geodp_app.views.run.live_run import Again, LiveRun
 from geodp_app.views.run.timeline import Course
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.tasks import timer
@@ -104,7 +104,7 @@ class RunDisplay(QObject):
         parts = (work.drawing, work.bounds, work.examples, work.run, mask)
         values = (*parts, log, log.privacy if log else None, log.release if log else None)
         counts = (len(log.records), len(log.questions)) if log else (0, 0)
-        place = (log.cursor, log.at_end) if log else (0, False)
+        place = (log.cursor, log.at_end, log.over) if log else (0, False, True)
         moment = (*map(id, values), *counts, *place, past, self._release, self._boxes)
         if moment != self._moment:
             self._moment, self._kept = moment, values  # kept, so that ids stay theirs
@@ -232,7 +232,7 @@ class RunDisplay(QObject):
         w.chart.set_points((), 0, 0)
         w.figures.show_figures(figures)
 
-    def _show_private(self, work: Work, log: RunLog | None, *, flash: bool) -> None:
+    def _show_private(self, work: Work, log: LiveRun | None, *, flash: bool) -> None:
         labels = None if work.examples is None else self._labels_of(work.examples)
         self._show_plane(work, log, flash=flash)
         self._dual.show(work, log, labels, past=bool(self._past_words), boxes=self._boxes)
@@ -302,7 +302,7 @@ class RunDisplay(QObject):
             self._labels = examples, examples.labels != 0
         return self._labels[1]
 
-    def _show_figures(self, log: RunLog | None) -> None:
+    def _show_figures(self, log: LiveRun | None) -> None:
         w = self._views
         self._say_why(log)
         if log is None:
@@ -318,11 +318,12 @@ class RunDisplay(QObject):
         w.chart.set_points(made, max(0, course.planned - 1), course.position(log.cursor), first)
         w.figures.show_figures(log.shown_figures)
 
-    def _say_why(self, log: RunLog | None) -> None:
+    def _say_why(self, log: LiveRun | None) -> None:
         card, work = self._views.why, self._runs.document.work
         declared = work.run.declared if log is None else log.settings.declared
         piece = _PIECE_NAMES.get(declared.piece, declared.piece)
-        aim = "" if log is None or log.cursor != log.newest else aim_words(log)
+        goes_on = log is not None and log.cursor == log.newest and not log.over
+        aim = aim_words(log) if log is not None and goes_on else ""
         if log is None or not log.cursor:
             card.show_why(f"Why this {piece}", None, aim)
         elif log.at_end:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
-from PySide6.QtCore import QPoint, QSettings, QStandardPaths, Qt
+from PySide6.QtCore import QPoint, QSettings, QStandardPaths, Qt, QTimer
 from PySide6.QtGui import QImage, QPainter, QStatusTipEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMessageBox, QScrollArea, QToolBar, QToolButton, QWidget
@@ -28,6 +28,7 @@ from window_driver import (
     layer,
     log_of,
     open_window,
+    settle,
     type_into,
 )
 
@@ -545,6 +546,30 @@ def test_between_two_steps_nothing_is_said_to_be_selected(qtbot: QtBot, window: 
     key(window, Qt.Key.Key_F5)
     qtbot.waitUntil(lambda: window.runs.controller.state == "waiting")
     assert window.timeline.text() == "Triangle 1 of 2"
+
+
+def test_a_run_stopped_between_two_steps_has_no_next_and_is_shaded(qtbot, window, monkeypatch):
+    draw_l(window)
+    quick(window, n_steps=8)
+    window.runs.set_speed(0)
+    controller, stop = window.runs.controller, window.commands.by_id["stop"]
+    tags, aims, ask = [], [], controller.ask
+
+    def then_stop(question: object) -> int:
+        tags.append(ask(question))
+        aims.append(window.why.aim.text())
+        if len(tags) == 1:  # before it can be answered
+            QTimer.singleShot(0, stop.trigger)
+        return tags[-1]
+
+    monkeypatch.setattr(controller, "ask", then_stop)
+    key(window, Qt.Key.Key_F5)
+    qtbot.waitUntil(lambda: bool(tags))
+    qtbot.waitUntil(lambda: not window.runs.busy)
+    assert aims[0].startswith("Next: ")
+    assert window.why.aim.text() == ""
+    settle(qtbot, window)
+    assert len(tags) > 1  # it is asked once more
 
 
 def test_finished_is_said_only_as_long_as_what_finished_is_there(qtbot, window):
