@@ -246,9 +246,9 @@ def _gained(log: RunLog) -> str:
     """How many pieces, and what each of them gained."""
     piece, made = log.settings.declared.piece or "step", log.triangles
     if not made:
-        return (
-            f"{counted(len(log.records), 'tile')} make up the square, each with labels of its own."
-        )
+        tiles = len(log.records)
+        each = f"{count(tiles)} tiles make up the square, each with labels of its own."
+        return each if tiles > 1 else "One tile is the whole square."
     gained = _listed([count(gain) if gain else "none" for gain in log.gains[:made]])
     what, less, does = "Positives that no earlier one covers", "negatives", "cover"
     if log.role == "conjunction":

@@ -65,14 +65,14 @@ class ErrorChart(QFrame):
         self._hovered: int | None = None
         self._release = self._past = self._clipped = False
         self._palette = load_palette("light")
-        self._title, self.mark = dressed(QLabel("Error"), "paneTitle"), PrivateMark()
+        self._title, self.mark = dressed(QLabel("Error", wordWrap=True), "paneTitle"), PrivateMark()
         #: What is written instead of curves; empty if there are curves.
         self.message = dressed(QLabel(wordWrap=True), "note")
         tip = "Logarithmic scale: tells small errors apart"
         self.log_button = tool_button("Log scale", name="Logarithmic scale", tip=tip)
         self.log_button.setCheckable(True)
         self.log_button.toggled.connect(lambda _: self._refresh())
-        head = fill(None, self._title, self.mark, None, across=True, spacing=10)
+        head = fill(None, (self._title, 1), self.mark, across=True, spacing=10)
         self._make_plot()
         self._make_items()
         # one place for both: nothing moves when the first step arrives

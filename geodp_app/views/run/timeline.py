@@ -307,7 +307,7 @@ class Timeline(QFrame):
         self.track.set_course(course, position, gains)
         self.track.set_busy(selecting is not None)
         self.edges.setVisible(course.sharpens)
-        titles = (course.stops[0].title, course.stops[-1].title, _WIDEST_TITLE)
+        titles = {_WIDEST_TITLE, *(stop.title for stop in course.stops)}
         self.words.setMinimumWidth(max(map(self.fontMetrics().horizontalAdvance, titles)) + 2)
         self._show()
 

@@ -204,7 +204,7 @@ class WindowRuns(QObject):
             self.changed.emit(False)
 
     def walk(self, by: int) -> None:
-        """Go back or forward through the stops."""
+        """Go back or forward through the stops; by 0 to one, if another has been left out."""
         stops = self.course.stops
         at = self.course.position(self.place) + by
         self.move_cursor(stops[min(max(at, 0), len(stops) - 1)].step)
@@ -216,6 +216,7 @@ class WindowRuns(QObject):
     def set_opened(self, opened: bool) -> None:
         """Stop at every edge that is drawn again, or at none but the last."""
         self.opened = opened
+        self.walk(0)
         self.changed.emit(False)
 
     def set_release_view(self, release: bool) -> None:
@@ -223,6 +224,8 @@ class WindowRuns(QObject):
         self._release = release
         if release:
             self.show_end()
+        else:
+            self.walk(0)
 
     def set_live(self, on: bool) -> None:
         """Let runs on simulated examples follow what changes, or not."""

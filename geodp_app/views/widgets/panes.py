@@ -100,7 +100,7 @@ def scrolled(area: _S, body: QWidget | None = None, *, across: bool = False) -> 
 
 def card_column(card: QFrame, title: QLabel, *, private: bool, spacing: int = 6) -> QBoxLayout:
     """The column of a card: its title, with a mark beside it on one that is private."""
-    dressed(title, "cardTitle")
+    dressed(title, "cardTitle").setWordWrap(True)
     dressed(card, "card").setProperty("private", private)
     head = fill(None, (title, 1), across=True, spacing=8)
     if private:

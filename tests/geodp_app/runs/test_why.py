@@ -269,6 +269,9 @@ def test_the_end_says_of_which_examples_and_of_which_shape_its_errors_are() -> N
     assert seen < len(points)
     assert " of the examples not kept for the check" in summary(log)
     assert "Wrong before the shape was clipped: " in summary(log, clipped=True)
+    assert summary(log).startswith("4 tiles make up the square, each with labels of its own. ")
+    one = logged(settings.with_(tiles=1), log.work.examples)
+    assert summary(one).startswith("One tile is the whole square. Wrong at the end: ")
 
 
 def test_a_score_that_its_numbers_do_not_make_stands_alone() -> None:

@@ -189,6 +189,31 @@ def test_edges_go_by_five_times_as_fast_as_triangles(qtbot: QtBot, window: MainW
     window.runs.cancel()
 
 
+def test_what_is_shown_is_what_the_timeline_says_in_full_and_no_card_is_cut(qtbot, finished):
+    window = finished
+    window.resize(1180, 720)
+    window.pages.setCurrentIndex(1)
+    line, figures, edges, folded = window.timeline, window.figures, window.timeline.edges, False
+    for opened in (False, True):
+        edges.setChecked(opened)
+        window.runs.show_end()
+        while window.timeline.track.value():
+            action(window, "back")
+            settle(qtbot, window)
+            words = line.words.text()
+            assert window.why.heading.text() in (f"{words}, and why", "Why this triangle")
+            assert line.words.fontMetrics().horizontalAdvance(words) <= line.words.width()
+            assert figures.widget().width() <= figures.viewport().width()
+            if opened and words.startswith("Sharpening edge 3 "):
+                edges.setChecked(False)
+                assert line.words.text() == f"Triangle {STEPS} of {STEPS}"
+                assert window.why.heading.text() == f"{line.words.text()}, and why"
+                edges.setChecked(True)
+                folded = True
+    assert folded
+    edges.setChecked(False)
+
+
 def test_another_zone_may_come_while_the_pointer_rests_on_the_dual_plane(qtbot, finished):
     """Zones have frames of their own sizes: what is pointed at belongs to one alone."""
     window, log = finished, log_of(finished)
