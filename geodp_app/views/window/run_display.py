@@ -211,7 +211,10 @@ class RunDisplay(QObject):
 
     def _show_release(self, work: Work, settings: RunSettings, published: Published) -> None:
         """What may be published, or nothing: no log comes here, and no answer about one."""
-        w, release, figures = self._views, published.release, published.figures
+        w, figures = self._views, published.figures
+        # of a shape that no noise was drawn for nothing may be published
+        greedy = published.release is not None and published.release.privacy is None
+        release = None if greedy else published.release
         self._show_support(release)
         w.plane.set_release_view(True)
         w.plane.show_examples(None)
@@ -223,9 +226,9 @@ class RunDisplay(QObject):
         w.plane.learned.show(region, pieces, w.plane.grid, flash=False, whole=figures.at_end)
         w.plane.questions.show(published.questions, w.plane.grid)
         self._dual.show_release(work, settings, release, 0 if figures.at_end else figures.step)
-        if release is not None and figures.at_end:
+        if published.release is not None and figures.at_end:
             w.why.sharpen.setVisible(_could_sharpen(settings))
-            words = published_words(release, clipped=self._within is not None)
+            words = published_words(published.release, clipped=self._within is not None)
             w.why.show_why(_END, words, at_end=True)
         else:
             w.why.show_why(figures.title, None)

@@ -296,7 +296,8 @@ class WindowFiles(QObject):
         if anew:
             self.opened.emit()
         self.recent.add(path)
-        self.announced.emit(opened.note)
+        # how many examples or vertices there are is private
+        self.announced.emit(f"Opened {path.name}" if self.release_view else opened.note)
 
     def _take_examples(self, path: Path, *, opening: bool, layer: str | None = None) -> bool:
         """Take examples at once if the file is small and says all, else by the dialog."""

@@ -28,6 +28,8 @@ from window_driver import (
     layer,
     log_of,
     open_window,
+    painted,
+    run,
     settle,
     type_into,
 )
@@ -341,6 +343,20 @@ def test_the_release_view_hides_what_is_private(finished: MainWindow) -> None:
     assert {id(item) for item in visible} <= allowed
     action(window, "release_view")
     assert window.plane_pane.mark.isVisible()
+
+
+def test_without_noise_nothing_is_shown_in_the_release_view(qtbot, window):
+    draw_l(window)
+    quick(window, learner="greedy-cover")
+    run(qtbot, window)
+    assert not painted(window, "region").isEmpty()
+    action(window, "release_view")
+    settle(qtbot, window)
+    assert window.why.what.text().startswith("Nothing to publish: no noise was drawn")
+    for name in ("region", "earlier", "newest"):
+        assert painted(window, name).isEmpty()
+    assert not window.plane.learned.numbers.badges
+    assert not any(sheet.chosen.marks for sheet in window.dual.sheets.values())
 
 
 def test_the_drawing_is_neither_told_nor_changed_in_the_release_view(qtbot, window):

@@ -572,6 +572,16 @@ def test_the_release_view_shows_no_rows(window, tmp_path, complaints, answering)
     assert "leave the release view first" in complaints[0]
 
 
+def test_the_release_view_tells_nothing_of_what_was_opened(window, tmp_path, monkeypatch):
+    monkeypatch.setattr(window.files, "asks", False)
+    path = write(tmp_path / "p.csv", "x,y,label\n1,2,1\n3,4,0\n")
+    for release, told in ((True, "Opened p.csv"), (False, "p.csv: 2 examples, 1 with label 1")):
+        window.set_release_view(release)
+        window.document.new(window.document.work)  # nothing to save
+        assert window.files.open(path)
+        assert window.status_line.text() == told
+
+
 def test_a_million_rows_are_read_beside_the_window_until_cancelled(window, tmp_path, answering):
     text = "longitude,latitude,flooded\n" + "13.5,43.25,yes\n19.0,46.0,no\n" * 500_000
     path = write(tmp_path / "p.csv", text)
