@@ -145,6 +145,8 @@ class CompareWindow(QDialog):
         self.choices = scrolled(QScrollArea())
         self.choices.setSizeAdjustPolicy(QScrollArea.SizeAdjustPolicy.AdjustToContents)
         self.choices.setWidget(choices)
+        bar = self.choices.verticalScrollBar().sizeHint().width()
+        self.choices.setMinimumWidth(choices.minimumSizeHint().width() + bar)
         self.choices.setMinimumHeight(4 * 30)
         self.choices.setMaximumHeight(choices.sizeHint().height())
         self.settings_note = dressed(QLabel(), "note")

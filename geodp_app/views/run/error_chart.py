@@ -249,8 +249,10 @@ class ErrorChart(QFrame):
         metrics = QFontMetricsF(self.font())
         for word, name in zip(self.acts, _ACTS, strict=True):
             word.setPos(begins, top)
-            # a part that is too narrow for its name moves the other name aside
-            begins = max(between, begins + unit * (metrics.horizontalAdvance(name) + 10))
+            # a part that is too narrow for its name moves the other name aside, or away
+            full = begins + unit * (metrics.horizontalAdvance(name) + 10)
+            word.setVisible(full <= ends[1])
+            begins = max(between, full)
 
     def _show_step(self) -> None:
         shown = self.step if self._hovered is None else self._hovered

@@ -83,6 +83,16 @@ def test_the_comparison_is_not_seen_in_the_release_view(qtbot, window):
     assert not window.files.release_view
 
 
+def test_no_number_is_cut_in_the_smallest_window(qtbot, window):
+    target(window)
+    compare = opened(qtbot, window)
+    compare.resize(compare.minimumSize())
+    qtbot.wait(20)
+    room = compare.choices.viewport().width()
+    for field in compare.counts.values():
+        assert field.mapTo(compare.choices.widget(), field.rect().topRight()).x() < room
+
+
 def test_three_learners_on_a_drawing(qtbot, window, tmp_path, monkeypatch):
     target(window)
     window.document.set_run(epsilon=2.0)

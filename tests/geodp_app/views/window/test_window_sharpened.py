@@ -204,6 +204,10 @@ def test_what_is_shown_is_what_the_timeline_says_in_full_and_no_card_is_cut(qtbo
             assert window.why.heading.text() in (f"{words}, and why", "Why this triangle")
             assert line.words.fontMetrics().horizontalAdvance(words) <= line.words.width()
             assert figures.widget().width() <= figures.viewport().width()
+            acts = [act for act in window.chart.acts if act.isVisible()]
+            assert acts
+            room = window.chart.plot.width()
+            assert all(act.sceneBoundingRect().right() <= room for act in acts)
             if opened and words.startswith("Sharpening edge 3 "):
                 edges.setChecked(False)
                 assert line.words.text() == f"Triangle {STEPS} of {STEPS}"
