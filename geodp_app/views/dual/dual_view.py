@@ -194,6 +194,7 @@ class DualView(QWidget):
         self._whole = whole
         if whole:
             self.stack.fit()
+            self.pointer.drop()
         self.stack.set_whole(whole)
         fits = all(self._fits(halfplane) for piece in pieces for halfplane in piece)
         self.marks = chosen_marks(pieces, first, whole=whole) if fits else ()
@@ -281,10 +282,8 @@ class DualView(QWidget):
             )
 
     def set_release_view(self, on: bool) -> None:
-        """Show only what may be published: the region and the chosen points.
-
-        Nothing private is kept; back in the curator view it is to be given again.
-        """
+        """Show only what may be published: the region and the chosen points.  What is private goes,
+        and is to be given again back in the curator view."""
         if on == self._release:
             return
         with self.one_pass():
@@ -295,6 +294,7 @@ class DualView(QWidget):
                 self.set_boxes(())
                 self.show_example(None)
                 self.stack.fit()  # windows may have been chosen by private data
+                self.pointer.drop()  # what is said of it was counted
             self._release = on
             for view in self.sheets.values():
                 for item in view.private_items:

@@ -724,6 +724,21 @@ def test_the_release_view_shows_nothing_of_what_was_asked(qtbot: QtBot, asked: M
     leave(sheet)
 
 
+def test_nothing_is_said_of_where_the_pointer_rests_once_something_else_is_shown(qtbot, asked):
+    window, step = asked, log_of(asked).cursor
+    for leaves in (lambda: action(window, "release_view"), window.runs.show_end):
+        sheet = large(window)
+        hover(qtbot, sheet, sheet.plot.viewport().rect().center())
+        assert "positive" in window.dual.readout.text()
+        leaves()
+        settle(qtbot, window)
+        assert window.dual.pointer.halfplane is None
+        assert "positive" not in window.dual.readout.text()
+        window.set_release_view(False)
+        window.runs.move_cursor(step)
+        settle(qtbot, window)
+
+
 def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(qtbot, sharp):
     """What steps gained and why, which edges have examples: all that is of the examples alone."""
     window = sharp
