@@ -59,40 +59,6 @@ def row_rect(compare: CompareWindow, line: int, column: int) -> QRect:
     return compare.table.visualRect(compare.table.model().index(line, column))
 
 
-def test_the_comparison_is_not_seen_in_the_release_view(qtbot, window):
-    target(window)
-    compare = opened(qtbot, window)
-    choose(compare, "tiles")
-    run(qtbot, compare)
-    action(window, "release_view")
-    assert not compare.isVisible()
-    assert not window.commands.by_id["compare"].isEnabled()
-    window.set_release_view(True)  # once more, as the tour does
-    action(window, "release_view")
-    assert compare.isVisible()
-    assert compare.table.rowCount() == 1
-    compare.reject()
-    for _ in range(2):
-        action(window, "release_view")
-        assert not compare.isVisible()
-    action(window, "release_view")
-    window.document.new(window.document.work)  # nothing to save
-    action(window, "lesson")  # leaves the release view
-    qtbot.waitUntil(lambda: not compare.controller.busy)
-    assert compare.isVisible()
-    assert not window.files.release_view
-
-
-def test_no_number_is_cut_in_the_smallest_window(qtbot, window):
-    target(window)
-    compare = opened(qtbot, window)
-    compare.resize(compare.minimumSize())
-    qtbot.wait(20)
-    room = compare.choices.viewport().width()
-    for field in compare.counts.values():
-        assert field.mapTo(compare.choices.widget(), field.rect().topRight()).x() < room
-
-
 def test_three_learners_on_a_drawing(qtbot, window, tmp_path, monkeypatch):
     target(window)
     window.document.set_run(epsilon=2.0)
@@ -349,3 +315,37 @@ def test_every_learner_has_a_stroke_of_its_own() -> None:
     for theme in ("light", "dark"):
         pens = [stroke_pen(name, load_palette(theme), 1.0) for name in KINDS]
         assert len({(pen.color().name(), tuple(pen.dashPattern())) for pen in pens}) == len(KINDS)
+
+
+def test_the_comparison_is_not_seen_in_the_release_view(qtbot, window):
+    target(window)
+    compare = opened(qtbot, window)
+    choose(compare, "tiles")
+    run(qtbot, compare)
+    action(window, "release_view")
+    assert not compare.isVisible()
+    assert not window.commands.by_id["compare"].isEnabled()
+    window.set_release_view(True)  # once more, as the tour does
+    action(window, "release_view")
+    assert compare.isVisible()
+    assert compare.table.rowCount() == 1
+    compare.reject()
+    for _ in range(2):
+        action(window, "release_view")
+        assert not compare.isVisible()
+    action(window, "release_view")
+    window.document.new(window.document.work)  # nothing to save
+    action(window, "lesson")  # leaves the release view
+    qtbot.waitUntil(lambda: not compare.controller.busy)
+    assert compare.isVisible()
+    assert not window.files.release_view
+
+
+def test_no_number_is_cut_in_the_smallest_window(qtbot, window):
+    target(window)
+    compare = opened(qtbot, window)
+    compare.resize(compare.minimumSize())
+    qtbot.wait(20)
+    room = compare.choices.viewport().width()
+    for field in compare.counts.values():
+        assert field.mapTo(compare.choices.widget(), field.rect().topRight()).x() < room
