@@ -57,7 +57,7 @@ def used_in(place: Where, entries: Iterable[Entry] = CATALOGUE) -> list[str]:
 def test_the_command_line_takes_the_learners_that_it_is_said_to_take(entry, capsys, tmp_path):
     missing, out = str(tmp_path / "no.csv"), str(tmp_path / "a.geojson")
     k = ("--k", "1") if BY_ID[entry.id].counts else ()
-    unknown = "unknown learner", "now called"
+    unknown = "is not offered here", "now called"
     for verb, argv in (
         ("learn", ("learn", missing, "--grid", "8", "--learner", entry.id, "-o", out)),
         ("compare", ("compare", missing, "--grid", "8", *k, "--learners", entry.id)),
