@@ -105,15 +105,15 @@ def test_other_engines_are_asked_through_their_url(tmp_path):
     sqlite3 = pytest.importorskip("sqlite3")
     connection = sqlite3.connect(tmp_path / "r.sqlite")
     for name, kinds in (
-        ("reports", "x INTEGER, y REAL, label INTEGER"),
+        ("reports", "x INTEGER, y REAL, label INTEGER, who INTEGER"),
         ("odd", "x INTEGER, y, label TEXT"),
     ):
         connection.execute(f"CREATE TABLE {name} ({kinds})")
     rows = list(zip(*ROWS.values(), strict=True))
-    connection.executemany("INSERT INTO reports VALUES (?, ?, ?)", rows)
+    connection.executemany("INSERT INTO reports VALUES (?, ?, ?, 1)", rows)
     connection.execute("INSERT INTO odd VALUES (10.5, 2, 'yes')")
     connection.execute("CREATE TABLE endless AS SELECT * FROM reports")
-    connection.execute("INSERT INTO endless VALUES (1, 9e999, 1)")
+    connection.execute("INSERT INTO endless VALUES (1, 9e999, 1, 1)")
     connection.commit()
     connection.close()
     file = f"{tmp_path}/r.sqlite"
@@ -124,7 +124,7 @@ def test_other_engines_are_asked_through_their_url(tmp_path):
     assert "column y: is empty, or no finite number" in refusal(where, grid=8)
     assert cells(count(where, grid=8, unusable="drop")) == EXPECTED  # as in a file
     where = f"sqlite://{file}::reports"
-    assert "this engine lacks" in refusal(where, grid=8, person="x")
+    assert "this engine lacks" in refusal(where, grid=8, person="who")
     assert refusal(f"{where}2") == f"{where}2: there is no such table"
     # what a column is said to hold binds no value of SQLite
     assert "column x: is not an integer" in refusal(f"sqlite://{file}::odd")
