@@ -51,9 +51,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import geodp_app.own_packages  # noqa: F401  refuses others of their names
 import learners as _learners
-from geodp_app.errors import InputError, refusals as _refusals
 from geodp_app.files import for_python as _input
 from geodp_app.files.for_python import areas, load, read_points, save
+from geometry.errors import InputError, refusals as _refusals
 from geometry.grid import Bounds, BoundsError, Box, GridMap
 from learners import __version__
 

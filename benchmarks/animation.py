@@ -25,10 +25,10 @@ from PIL import Image
 
 from geodp_app.cli import build_parser
 from geodp_app.commands import arguments
-from geodp_app.errors import InputError
 from geodp_app.files.writing import NewFile, write_files
 from geodp_app.views.run.window_runs import SPEEDS
 from geodp_app.views.window.app import Shooting, opened, wait
+from geometry.errors import InputError
 from learners.registry import BY_ID
 
 Kind = Literal["GIF", "WebP"]

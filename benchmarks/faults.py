@@ -40,12 +40,12 @@ import numpy as np
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.errors import InputError
 from geodp_app.files import writing
 from geodp_app.files.autosave import discard, recoverable
 from geodp_app.files.document_files import export_examples, export_target
 from geodp_app.files.points import read_examples
 from geodp_app.files.session import load_session, save_session
+from geometry.errors import InputError
 from geometry.geojson import read_geojson
 
 SHAPE = Shape(((1, 1), (60, 1), (60, 60), (1, 60)))

@@ -31,13 +31,13 @@ from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.editor import TOOLS, Editor, Modifiers
 from geodp_app.drawing.faults import faults
 from geodp_app.drawing.shapes import Drawing, Shape, vertex_rows
-from geodp_app.errors import InputError
 from geodp_app.files.document_files import import_target
 from geodp_app.files.learned_file import learned_text, read_learned
 from geodp_app.files.points import format_examples, read_examples
 from geodp_app.files.run_record import RunRecord
 from geodp_app.files.session import load_session, save_session
 from geodp_app.runs.learner_process import make_learner
+from geometry.errors import InputError
 from geometry.geojson import GeoJSONError, read_geojson
 from geometry.grid import Bounds
 

@@ -26,8 +26,8 @@ from fuzz_tables import TOLD, json_of, path_of, refused, run_points
 
 from geodp import LearnedShape, save
 from geodp_app.cli import data_alone
-from geodp_app.errors import InputError
 from geodp_app.files.learned_file import read_learned
+from geometry.errors import InputError
 from geometry.geojson import GeoJSONError
 
 # Layers that GDAL and pyarrow read: a good file, and edits of its bytes

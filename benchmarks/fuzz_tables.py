@@ -18,9 +18,9 @@ from fuzz_mutations import Random, mutate_bytes, mutate_text
 
 import geodp
 from geodp_app.cli import data_alone
-from geodp_app.errors import InputError
 from geodp_app.files.points import OUT_OF_BOUNDS, PointOptions, read_points
 from geodp_app.tables.source import columns_of
+from geometry.errors import InputError
 from geometry.grid import Bounds, BoundsError
 
 SEAM = b"\n--8<--\n"

@@ -21,10 +21,10 @@ from fuzz_tables import SEAM, json_of, path_of, refused
 
 from geodp_app.cli import build_parser, main
 from geodp_app.commands.plugin import declared
-from geodp_app.errors import InputError
 from geodp_app.files.ledger import _TABLE, Ledger, NewRun, Source
 from geodp_app.files.ledger_state import budget_words, chained
 from geodp_app.qgis.command import GeodpError, option_arguments, run as run_program
+from geometry.errors import InputError
 from learners.privacy.accounting import Charge, pure_spent
 from learners.privacy.several_runs import Budget
 

@@ -25,8 +25,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source
+from geometry.errors import InputError
 from learners.privacy.accounting import Charge, pure_spent
 from learners.privacy.several_runs import Budget
 

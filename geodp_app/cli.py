@@ -145,7 +145,7 @@ def _leave(*_: object) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code.  Arguments are without the program's name."""
-    from geodp_app.errors import InputError, PictureError, printable
+    from geometry.errors import InputError, printable
 
     for_any_terminal(sys.stdout, sys.stderr)
     arguments = join_negative_values(sys.argv[1:] if argv is None else argv)
@@ -172,8 +172,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             named = named or "standard output or the cache of compiled loops: "
             text = f"{named}cannot be written: {error.strerror}{what_to_do}"
         return _say(printable(text), 2)
-    except (InputError, PictureError) as error:
-        return _say(printable(str(error)), 2)
+    except InputError as error:
+        return _say(str(error), 2)
     except SystemExit as stop:  # --help and --version
         try:
             sys.stdout.flush()
@@ -204,8 +204,9 @@ def _run(arguments: list[str]) -> int | None:
         options = build_parser(arguments).parse_args(arguments)
     # not before: help and a verb that is none need nothing of these
     from assets import UnknownExampleError
-    from geodp_app.errors import InputError
     from geodp_app.files.writing import forget_written
+    from geodp_app.views.pictures import PictureError
+    from geometry.errors import InputError
     from geometry.geojson import GeoJSONError
     from geometry.grid import BoundsError
 
@@ -213,7 +214,7 @@ def _run(arguments: list[str]) -> int | None:
     try:
         with data_alone():
             code: int | None = options.run(options)
-    except (GeoJSONError, BoundsError, UnknownExampleError) as error:
+    except (GeoJSONError, BoundsError, UnknownExampleError, PictureError) as error:
         raise InputError(str(error)) from error
     return code
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 def printable(text: str) -> str:
     """A text as one line: what a terminal would obey, or not show, becomes a mark or a space.
@@ -24,3 +27,13 @@ class InputError(Exception):
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(message))
+
+
+@contextmanager
+def refusals(name: object = "", kind: type[Exception] = ValueError) -> Iterator[None]:
+    """What is refused meanwhile by an error of that kind becomes an :class:`InputError`, which
+    names what it is about."""
+    try:
+        yield
+    except kind as error:
+        raise InputError(f"{name}: {error}" if name else str(error)) from None

@@ -14,9 +14,9 @@ from html import escape
 from benchmarks.audits.declared import SIZES, SUBJECTS, Subject
 from benchmarks.audits.events import Audit, audit_pairs
 from geodp_app.commands import arguments
-from geodp_app.errors import InputError
 from geodp_app.files.writing import NewFile, write_files
 from geodp_app.progress import ProgressBar, telling_of_compiling
+from geometry.errors import InputError
 from learners.registry import unknown_learner
 
 _WIDTH, _HEIGHT = 640, 360

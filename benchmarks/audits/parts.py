@@ -24,10 +24,10 @@ from benchmarks.audits.subjects import (
     values,
 )
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.errors import InputError
 from geodp_app.files.learned_file import whole_square
 from geodp_app.files.ledger import Ledger, NewRun, Source
 from geodp_app.files.persons import some_each
+from geometry.errors import InputError
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.tiling import EdgeZone, TileIndex, tile_square

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any, NoReturn
 
-from geodp_app.errors import InputError
+from geometry.errors import InputError
 
 #: Help text that keeps its line breaks.
 RawHelp = argparse.RawDescriptionHelpFormatter

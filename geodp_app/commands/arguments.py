@@ -20,7 +20,6 @@ from typing import Any, TypeVar
 
 from assets import NAMED_SHAPES, shape_path
 from geodp_app.commands import Parser, RawHelp
-from geodp_app.errors import InputError, refusals
 from geodp_app.files.writing import (
     STDOUT,
     Holds,
@@ -30,6 +29,7 @@ from geodp_app.files.writing import (
     check_kept,
     try_files,
 )
+from geometry.errors import InputError, refusals
 from geometry.grid import Bounds, BoundsError, checked_bounds
 from geometry.halfplane import MAX_D
 from geometry.mask import Mask, read_mask

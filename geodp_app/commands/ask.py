@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from geodp_app.document.examples import Frame
-from geodp_app.errors import InputError
+from geometry.errors import InputError
 from geometry.grid import BoundsError, GridMap
 from geometry.mask import Mask
 

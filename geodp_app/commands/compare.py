@@ -14,7 +14,6 @@ from typing import Any
 from geodp_app.commands import Parser, arguments, points, sample
 from geodp_app.commands.arguments import learner_lines
 from geodp_app.document.examples import Examples, hold_out
-from geodp_app.errors import InputError
 from geodp_app.files.ledger_recording import recording_of
 from geodp_app.files.writing import STDOUT, NewFile, advice, write_files
 from geodp_app.formatting import count, counted, csv_text
@@ -28,6 +27,7 @@ from geodp_app.progress import (
 from geodp_app.runs import comparison, rehearsal
 from geodp_app.runs.comparison import remarks, table
 from geodp_app.runs.rehearsal import TESTED, contenders_of, rehearsal_remarks, rehearsal_table
+from geometry.errors import InputError
 from learners.privacy.accounting import PrivacySpent
 from learners.privacy.privacy_loss import accounting_document
 from learners.privacy.several_runs import joint_relation

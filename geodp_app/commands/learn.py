@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from assets import shape_name
 from geodp_app.commands import Parser, arguments, points
 from geodp_app.document.examples import Examples
-from geodp_app.errors import InputError, PictureError, printable, refusals
 from geodp_app.files.ledger_recording import recording_of
 from geodp_app.files.writing import STDOUT, NewFile, try_files, write_files
 from geodp_app.progress import (
@@ -29,6 +28,7 @@ from geodp_app.progress import (
 )
 from geodp_app.tables.counts import TableCounts, files_behind, read_counts
 from geodp_app.tables.source import TableSource, table_source
+from geometry.errors import InputError, printable, refusals
 from learners import __version__
 from learners.declaration import Learner
 from learners.registry import MOST_STEPS
@@ -407,7 +407,7 @@ def _draw(
     from geodp_app.commands.shapes import mistakes
     from geodp_app.files.run_report import release_figures, support_caption
     from geodp_app.files.svg_picture import picture_svg
-    from geodp_app.views.pictures import drawn_png
+    from geodp_app.views.pictures import PictureError, drawn_png
 
     release, error = learned.release, "–"  # of no examples
     if len(examples.labels):

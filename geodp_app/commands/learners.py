@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from geodp_app.commands import Parser, arguments
-from geodp_app.errors import InputError
+from geometry.errors import InputError
 
 LEARNERS = """List every learner and tool: what it promises and where it can be used.
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 from geodp_app.commands import Parser, arguments
-from geodp_app.errors import InputError, refusals
 from geodp_app.files.ledger import Ledger, NewRun, Past, Source, no_head, past_run
 from geodp_app.files.ledger_state import SMALL_DELTA, Entry, State, budget_words
 from geodp_app.formatting import aligned
+from geometry.errors import InputError, refusals
 from learners.privacy.accounting import LEAST_DELTA, Relation
 from learners.privacy.privacy_loss import accounting_document
 from learners.privacy.several_runs import Budget, Composition

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from geodp_app.commands import Parser, arguments
 from geodp_app.document.examples import DEFAULT_GRID, LARGE_GRIDS
-from geodp_app.errors import InputError, refusals
 from geodp_app.formatting import counted
 from geodp_app.progress import warn_of_budget
+from geometry.errors import InputError, refusals
 from learners.declaration import Learner
 from learners.registry import BETA, BY_ID, DELTA, EPSILON, MEASURE, NEIGHBOURS, K
 

@@ -32,12 +32,12 @@ from geodp_app.commands import Parser, arguments, compare, learn, shapes
 from geodp_app.commands.arguments import add_verb
 from geodp_app.commands.shapes import COLUMNS
 from geodp_app.document.examples import DEFAULT_GRID
-from geodp_app.errors import InputError
 from geodp_app.files.import_file import PERSON_COLUMN
 from geodp_app.files.writing import NewFile, write_files, zip_bytes
 from geodp_app.palette import load_palette
 from geodp_app.progress import tell
 from geodp_app.runs.comparison import DEFAULT
+from geometry.errors import InputError
 from geometry.halfplane import MAX_D
 from learners import __version__
 from learners.declaration import Parameter

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from geodp_app.commands import Parser, arguments
 from geodp_app.document.examples import LARGE_GRIDS, Examples, Frame
-from geodp_app.errors import refusals
 from geodp_app.files.import_file import person_column, person_words
 from geodp_app.files.points import (
     OUT_OF_BOUNDS,
@@ -23,6 +22,7 @@ from geodp_app.files.points import (
 from geodp_app.progress import tell, tell_curator
 from geodp_app.tables.source import columns_of
 from geometry.crs import canonical_crs
+from geometry.errors import refusals
 from learners.core.examples import COMMON, LabelWords
 
 if TYPE_CHECKING:

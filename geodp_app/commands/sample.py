@@ -13,11 +13,11 @@ from geodp_app.commands import Parser, arguments
 from geodp_app.document.examples import DEFAULT_GRID, Frame
 from geodp_app.document.sampling import draw_examples, open_generator, place_target
 from geodp_app.document.work import DISTRIBUTIONS
-from geodp_app.errors import InputError
 from geodp_app.files.points import format_examples
 from geodp_app.files.writing import NewFile, write_files
 from geodp_app.formatting import counted
 from geodp_app.progress import tell
+from geometry.errors import InputError
 from geometry.geojson import TargetFile, read_geojson
 
 SAMPLE = """Draw points on the grid and label them by a target shape (its edge is inside).

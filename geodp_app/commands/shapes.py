@@ -18,7 +18,6 @@ import numpy as np
 
 from geodp_app.commands import Parser, arguments, points
 from geodp_app.document.examples import DEFAULT_GRID, Frame, count_mistakes
-from geodp_app.errors import InputError, printable, refusals
 from geodp_app.files.import_file import ImportFile, place_of
 from geodp_app.files.points import read_points
 from geodp_app.files.points_out import points_files
@@ -26,6 +25,7 @@ from geodp_app.files.writing import STDOUT, NewFile, write_files
 from geodp_app.formatting import MISSING, aligned, counted, decimal, percentage
 from geodp_app.progress import tell
 from geometry.arrays import Ints
+from geometry.errors import InputError, printable, refusals
 from geometry.polygons import contains_points
 
 if TYPE_CHECKING:

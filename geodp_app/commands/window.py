@@ -10,8 +10,8 @@ from typing import Any
 from assets import examples
 from geodp_app.commands import Parser, arguments
 from geodp_app.document.work import RunSettings
-from geodp_app.errors import InputError
 from geodp_app.progress import tell
+from geometry.errors import InputError
 from learners.registry import BY_ID
 
 OPEN = """Open the window.

@@ -19,7 +19,7 @@ from geodp_app.document.work import (
     Work,
 )
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.errors import InputError
+from geometry.errors import InputError
 from geometry.geojson_reading import GeoJSONError, short
 from geometry.halfplane import MAX_D
 from geometry.rings import crossings_up_to

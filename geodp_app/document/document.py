@@ -23,8 +23,8 @@ from geodp_app.document.suggested_k import suggested_k
 from geodp_app.document.targets import GridChange, example_work
 from geodp_app.document.work import Dab, RunCharge, RunSettings, Work
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.errors import InputError
 from geodp_app.formatting import count
+from geometry.errors import InputError
 from geometry.mask import Mask
 from learners.cover.set_cover import Pieces
 

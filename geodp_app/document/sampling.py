@@ -21,8 +21,8 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import DISTRIBUTIONS, Dab, Distribution, Work
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.errors import InputError
 from geometry.arrays import Flags, Ints
+from geometry.errors import InputError
 from geometry.geojson import MAX_CROSSINGS, TargetFile
 from geometry.globe import lonlat_box
 from geometry.grid import Bounds

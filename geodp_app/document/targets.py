@@ -14,9 +14,9 @@ from geodp_app.document.sampling import place_target
 from geodp_app.document.suggested_k import suggested_k
 from geodp_app.document.work import Dab, Work
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.errors import InputError
 from geometry.arrays import Floats
 from geometry.crs import CrsError
+from geometry.errors import InputError
 from geometry.geojson import TargetFile, read_geojson
 from geometry.globe import on_grid
 from geometry.grid import Bounds, GridMap

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.errors import InputError, refusals
 from geometry.arrays import Ints
+from geometry.errors import InputError, refusals
 from geometry.geojson_reading import short
 
 MARK = "# geodp "

@@ -19,13 +19,13 @@ from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
 from assets import shape_path
-from geodp_app.errors import InputError, refusals
 from geodp_app.files.import_file import ImportFile
 from geodp_app.files.points import look, open_import
 from geodp_app.files.points_out import rows_of
 from geometry.arrays import Floats
 from geometry.coordinates import has_geometry
 from geometry.crs import LONLAT, CrsError, canonical_crs
+from geometry.errors import InputError, refusals
 from geometry.geojson import TargetFile, read_geojson
 from geometry.geojson_reading import SEQUENCES
 from geometry.geojson_write import placed_shape

@@ -27,7 +27,6 @@ from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.targets import GridChange, place_drawing
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.errors import InputError, refusals
 from geodp_app.files.learned_file import SHAPE_FORMATS, shape_files
 from geodp_app.files.ledger_recording import beside
 from geodp_app.files.points import TEXT_ENDINGS, format_examples, read_examples
@@ -37,6 +36,7 @@ from geodp_app.files.session import load_session
 from geodp_app.files.writing import check_ending, named_failures, write_files, write_whole
 from geodp_app.formatting import counted
 from geometry.crs import LONLAT
+from geometry.errors import InputError, refusals
 from geometry.geojson import GeoJSONError, NoPolygonsError, read_geojson
 from geometry.geojson_reading import SEQUENCES
 from geometry.geojson_write import feature_collection, geojson_text

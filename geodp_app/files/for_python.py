@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from geodp_app.errors import InputError
+from geometry.errors import InputError
 from geometry.grid import BoundsError, Box
 
 if TYPE_CHECKING:

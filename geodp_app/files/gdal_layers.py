@@ -27,10 +27,10 @@ import shapely
 import shapely.geometry
 from numpy.typing import NDArray
 
-from geodp_app.errors import InputError
 from geodp_app.files.writing import DRIVERS, OR_ELSE, interrupts_wait
 from geometry.arrays import Floats
 from geometry.crs import LONLAT, canonical_crs, reproject, written_crs
+from geometry.errors import InputError
 from geometry.geojson_reading import RECORD, SEQUENCES
 from geometry.gis_files import OWN, library, plain_path, reading
 from geometry.globe import in_degrees

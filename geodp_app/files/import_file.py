@@ -19,9 +19,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from geodp_app.errors import InputError
 from geodp_app.files.csv_table import GEOMETRIES, GEOMETRY, Batch, Column, as_cells
 from geometry.coordinates import read_places
+from geometry.errors import InputError
 from geometry.grid import NAMES_OF_AXES, plain_name
 from learners.core.examples import OPPOSITES, normal
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.errors import InputError, refusals
 from geodp_app.files.csv_table import BATCH, GEOMETRY, Batch, Column, geometry_column
 from geodp_app.files.import_file import AXES, ImportFile
 from geometry.coordinates import has_geometry, points_of_wkb
 from geometry.crs import LONLAT
+from geometry.errors import InputError, refusals
 from geometry.geojson_reading import GeoJSONError, read_points, short
 from geometry.gis_files import (
     DAMAGED,

@@ -26,12 +26,12 @@ import shapely
 
 from assets import asset_path
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.errors import InputError
 from geodp_app.files.gdal_layers import layer_files
 from geodp_app.files.strict_reading import one_line
 from geodp_app.files.writing import NewFile, advice, check_kept
 from geodp_app.formatting import counted
 from geometry.arrays import Ints
+from geometry.errors import InputError
 from geometry.geojson import TargetFile, read_geojson
 from geometry.geojson_reading import MAX_BYTES
 from geometry.geojson_write import frame_member, geojson_text, placed_shape, unit_box_map

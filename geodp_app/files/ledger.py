@@ -28,7 +28,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from geodp_app.errors import InputError, refusals
 from geodp_app.files.ledger_state import (
     FORMAT,
     VERSION,
@@ -42,6 +41,7 @@ from geodp_app.files.ledger_state import (
     read_state,
 )
 from geodp_app.files.strict_reading import one_line
+from geometry.errors import InputError, refusals
 from learners import __version__
 from learners.core.codec_parts import privacy_to_dict
 from learners.privacy.accounting import PrivacySpent, Relation

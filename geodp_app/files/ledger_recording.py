@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from geodp_app.document.examples import Examples
-from geodp_app.errors import InputError
 from geodp_app.files.ledger import BESIDE, Ledger, NewRun, Source, no_head, past_run
 from geodp_app.files.ledger_state import End, State, budget_words, share_spent
 from geodp_app.formatting import amounts, percentage, runs_words
+from geometry.errors import InputError
 from learners.core.selection import Cancelled
 from learners.privacy.accounting import PrivacySpent
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
-from geodp_app.errors import InputError
 from geodp_app.files.strict_reading import FAULTS, one_line, read_json
+from geometry.errors import InputError
 from learners.core.codec_parts import privacy_from_dict
 from learners.privacy.accounting import LEAST_DELTA, PrivacySpent, Relation
 from learners.privacy.several_runs import Budget, Rule, added_up, together

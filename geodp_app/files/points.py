@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from geodp_app.document.examples import DEFAULT_GRID, Examples, Frame
-from geodp_app.errors import InputError, printable, refusals
 from geodp_app.files import csv_table
 from geodp_app.files.csv_table import MARK, open_csv
 from geodp_app.files.import_file import (
@@ -54,6 +53,7 @@ from geodp_app.files.import_rows import (
 )
 from geometry.arrays import Floats
 from geometry.crs import LONLAT, CrsError, canonical_crs
+from geometry.errors import InputError, printable, refusals
 from geometry.geojson_reading import MAX_BYTES as MAX_MAP, RECORD, SEQUENCES, short
 from geometry.gis_files import LAYER_ENDINGS, PARQUET
 from geometry.grid import Bounds

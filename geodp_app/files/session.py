@@ -35,7 +35,6 @@ from geodp_app.document.checks import check_change, check_crossings, check_examp
 from geodp_app.document.examples import Examples
 from geodp_app.document.work import RunCharge, RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.errors import InputError, refusals
 from geodp_app.files.run_record import RunRecord
 from geodp_app.files.strict_reading import (
     MAX_TOTAL,
@@ -47,6 +46,7 @@ from geodp_app.files.strict_reading import (
 )
 from geodp_app.files.writing import atomic_write, write_whole, zip_bytes
 from geometry.arrays import Ints
+from geometry.errors import InputError, refusals
 from geometry.geojson_reading import short
 from geometry.grid import Bounds
 from geometry.mask import Mask

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
-from geodp_app.errors import InputError
+from geometry.errors import InputError
 from geometry.geojson_reading import short
 
 if TYPE_CHECKING:

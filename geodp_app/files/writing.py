@@ -29,7 +29,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Literal, NamedTuple
 
-from geodp_app.errors import InputError
+from geometry.errors import InputError
 from geometry.geojson_reading import SEQUENCES
 
 #: Formats by the ending of a name: GDAL's names of them, and Parquet, which pyarrow writes.

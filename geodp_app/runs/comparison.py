@@ -23,10 +23,10 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, count_mistakes
-from geodp_app.errors import InputError, refusals
 from geodp_app.files.learned_file import learned_text, whole_square
 from geodp_app.files.writing import atomic_write, check_folder_ending, check_home, note_written
 from geodp_app.formatting import aligned, count, csv_text, duration, percentage
+from geometry.errors import InputError, refusals
 from learners.core.releases import Release, for_persons
 from learners.declaration import Learner, whole
 from learners.privacy.randomness import new_run_id

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.errors import InputError
 from geodp_app.runs.comparison import Contender, Progress, compare
 from geodp_app.runs.learner_process import REPORT_EVERY, make_learner, prepare_process
 from geodp_app.runs.process_link import receive, send
 from geodp_app.runs.protocol import Job
 from geodp_app.runs.rehearsal import rehearse
+from geometry.errors import InputError
 from learners.privacy.accounting import PrivacySpent
 
 if TYPE_CHECKING:

@@ -27,7 +27,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from geodp_app.document.examples import Frame
-from geodp_app.errors import InputError
 from geodp_app.files.csv_table import Head
 from geodp_app.files.import_file import cut
 from geodp_app.files.points import PointOptions, settle_frame
@@ -51,6 +50,7 @@ from geodp_app.tables.source import (
     refuse_faults,
 )
 from geometry.arrays import Ints
+from geometry.errors import InputError
 from geometry.grid_counts import GridCounts
 
 _T = TypeVar("_T")

@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from geodp_app.document.examples import Frame
-from geodp_app.errors import InputError
 from geodp_app.files.csv_table import as_cells
 from geodp_app.files.import_rows import label_of
 from geodp_app.files.persons import BLANKS, FLOATING, NIL_UUID, NOBODY, WHOLE, told_apart
 from geodp_app.files.points import PointOptions
 from geodp_app.tables.source import DROPPED, Fault, TableColumns
+from geometry.errors import InputError
 from learners.core.examples import LabelWords
 
 

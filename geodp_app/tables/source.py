@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import IO, Any, Literal, cast
 
 from geodp_app.document.examples import Frame
-from geodp_app.errors import InputError, refusals
 from geodp_app.files.csv_table import Head, not_utf8, read_head
 from geodp_app.files.import_file import choose_columns, person_place, place_of
 from geodp_app.files.points import PointOptions
 from geometry.arrays import Ints
+from geometry.errors import InputError, refusals
 
 _FORMS = "parquet:FILES, csv:FILES, duckdb:FILE::TABLE or URL::TABLE"
 

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from geodp_app.errors import PictureError
 from geodp_app.files.writing import atomic_write
 
 _HINT = "on Debian: apt-get install libgl1 libegl1 libxkbcommon0 libfontconfig1 libdbus-1-3"
@@ -18,6 +17,10 @@ _WINDOW_HINT = (
     "on Debian: apt-get install libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 "
     "libxkbcommon-x11-0"
 )
+
+
+class PictureError(Exception):
+    """A picture could not be drawn; everything else still works."""
 
 
 def start_qt() -> object:

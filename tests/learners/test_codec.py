@@ -389,7 +389,7 @@ def test_what_is_no_release_is_refused(data: Any) -> None:
 
 
 def test_a_learned_file_that_holds_no_shape_is_refused_in_one_line(tmp_path: Path) -> None:
-    from geodp_app.errors import InputError
+    from geometry.errors import InputError
 
     whole = json.loads(learned_text(every_release()[KINDS["cover"]], Frame(16)))
     whole["geodp"]["release"] = written(KINDS["parity"])

@@ -25,7 +25,6 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.document.checks import check_sampling
 from geodp_app.document.examples import Frame
 from geodp_app.document.work import RunSettings, Work
-from geodp_app.errors import InputError
 from geodp_app.palette import Palette
 from geodp_app.runs.comparison import KINDS, Contender, Row, row_cells
 from geodp_app.runs.rehearsal import RUNS, Rehearsed, best_of, rehearsal_cells, told_apart
@@ -33,6 +32,7 @@ from geodp_app.runs.task_process import RehearsalJob
 from geodp_app.views.widgets.number_fields import WholeField
 from geodp_app.views.widgets.panes import dress_table, dressed, fill
 from geodp_app.views.widgets.plotting import GridPlot, added, cosmetic, shape_path, tinted
+from geometry.errors import InputError
 
 #: Four colours stay apart for everybody; dashes multiply them.
 _COLOURS = ("positive", "learned", "chosen", "negative")

@@ -30,7 +30,6 @@ from geodp_app.document.document import Document
 from geodp_app.document.examples import hold_out
 from geodp_app.document.sampling import fresh_sample
 from geodp_app.document.work import RunCharge, RunSettings, Work
-from geodp_app.errors import InputError
 from geodp_app.files.ledger import NewRun
 from geodp_app.files.ledger_recording import enter, ledger_of_work, tell_end
 from geodp_app.files.ledger_state import End
@@ -64,6 +63,7 @@ from geodp_app.views.widgets.panes import (
     splitter_of,
 )
 from geodp_app.views.widgets.tasks import OneTask
+from geometry.errors import InputError
 from learners.cover.set_cover import Pieces
 from learners.privacy.accounting import PrivacySpent
 

@@ -34,13 +34,13 @@ from PySide6.QtWidgets import (
 )
 
 from assets import land_path
-from geodp_app.errors import InputError
 from geodp_app.files.document_files import SIDES, bounds_of_map, typed_bounds
 from geodp_app.files.import_file import cut
 from geodp_app.palette import Palette, mix
 from geodp_app.views.widgets.panes import Painted, dressed, fill
 from geodp_app.views.widgets.plotting import shape_path, tinted
 from geometry.crs import LONLAT
+from geometry.errors import InputError
 from geometry.geojson import read_geojson
 from geometry.grid import Bounds, BoundsError
 

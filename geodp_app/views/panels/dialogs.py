@@ -33,7 +33,6 @@ from PySide6.QtWidgets import (
 from geodp_app.actions import ACTIONS, GESTURES, MENUS
 from geodp_app.document.document import Document
 from geodp_app.drawing.shapes import vertex_rows, with_vertex
-from geodp_app.errors import InputError
 from geodp_app.files.import_file import cut
 from geodp_app.files.ledger import BESIDE, Ledger
 from geodp_app.views.widgets.number_fields import DecimalField, FieldGuard, SmallNumberField
@@ -47,6 +46,7 @@ from geodp_app.views.widgets.panes import (
     sentences,
     show_words,
 )
+from geometry.errors import InputError
 from learners import __version__
 from learners.privacy.several_runs import Budget
 from learners.registry import NEIGHBOURS

@@ -24,7 +24,6 @@ from PySide6.QtWidgets import (
 
 from geodp_app.document.examples import Frame
 from geodp_app.document.work import Work
-from geodp_app.errors import InputError
 from geodp_app.files.document_files import work_with
 from geodp_app.files.import_file import PREVIEW, ImportFile, cut, is_plain
 from geodp_app.files.import_rows import (
@@ -44,6 +43,7 @@ from geodp_app.views.panels.import_fields import ImportChoices, Misfits, SmallTa
 from geodp_app.views.widgets.number_fields import show_value
 from geodp_app.views.widgets.panes import card_column, dressed, fill, scrolled, show_words
 from geodp_app.views.widgets.tasks import Background, timer
+from geometry.errors import InputError
 from geometry.grid import Bounds
 
 #: Milliseconds between two looks at the progress, and of the bar's length.

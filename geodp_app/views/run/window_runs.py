@@ -18,7 +18,6 @@ from PySide6.QtCore import QObject, Signal
 from geodp_app.document.document import Document, same_sample
 from geodp_app.document.work import Work, spent_words
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.errors import InputError
 from geodp_app.files.ledger import NewRun
 from geodp_app.files.ledger_recording import LedgerWords, enter, tell_end
 from geodp_app.files.ledger_state import End
@@ -28,6 +27,7 @@ from geodp_app.views.run.live_run import MOST_KEPT, OVERDUE, REST, LiveRun, Show
 from geodp_app.views.run.run_controller import RunController
 from geodp_app.views.run.timeline import Course
 from geodp_app.views.widgets.tasks import timer
+from geometry.errors import InputError
 from learners.core.releases import Release
 from learners.privacy.accounting import PrivacySpent
 

@@ -27,7 +27,6 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QMessageBox
 
-from geodp_app.errors import InputError
 from geodp_app.files.learned_file import place_note, rescued, shape_files
 from geodp_app.files.writing import NewFile, write_files
 from geodp_app.palette import load_palette
@@ -38,6 +37,7 @@ from geodp_app.views.widgets.panes import ask
 from geodp_app.views.widgets.tasks import collect_between_events
 from geodp_app.views.widgets.theme import application_icon, apply_theme
 from geodp_app.views.window.main_window import MainWindow
+from geometry.errors import InputError
 from learners import __version__
 from learners.core.learned_shape import LearnedShape
 

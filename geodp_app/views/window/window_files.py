@@ -18,7 +18,6 @@ from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QWidget
 from geodp_app.actions import key
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
-from geodp_app.errors import InputError, PictureError
 from geodp_app.files import document_files, session
 from geodp_app.files.autosave import Autosave, Recovery, discard, recoverable
 from geodp_app.files.document_files import Opened
@@ -30,9 +29,11 @@ from geodp_app.files.session import RecentFiles, load_session
 from geodp_app.palette import Palette
 from geodp_app.views.panels.dialogs import LedgerDialog
 from geodp_app.views.panels.import_dialog import ImportDialog
+from geodp_app.views.pictures import PictureError
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.panes import ask
 from geodp_app.views.widgets.tasks import Background, timer
+from geometry.errors import InputError
 from geometry.geojson import GeoJSONError
 from geometry.gis_files import LAYER_ENDINGS, SeveralLayersError
 from geometry.grid import BoundsError

@@ -293,7 +293,7 @@ def test_a_run_is_in_a_ledger_once_and_says_one_thing(ledger: Ledger) -> None:
 
 _SPEND = """
 import sys
-from geodp_app.errors import InputError
+from geometry.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source
 from learners.privacy.accounting import Charge, PrivacySpent
 ledger, source, made = Ledger(sys.argv[1]), Source("rows.csv"), 0

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 #: What a program of its own begins with: a ledger, and a number that each entry raises by one.
 RAISE = """
 import sys
-from geodp_app.errors import InputError
+from geometry.errors import InputError
 from geodp_app.files.ledger import Ledger
 ledger = Ledger(sys.argv[1])
 def raise_it():

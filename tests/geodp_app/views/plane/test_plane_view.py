@@ -20,10 +20,9 @@ from geodp_app.drawing.editor import Editor
 from geodp_app.drawing.faults import Fault, faults
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.drawing.tool import Modifiers
-from geodp_app.errors import PictureError
 from geodp_app.files.svg_picture import HEIGHT, WIDTH, picture_svg, plane_box, round_ticks
 from geodp_app.palette import load_palette
-from geodp_app.views.pictures import check_plugin, drawn_png, start_qt
+from geodp_app.views.pictures import PictureError, check_plugin, drawn_png, start_qt
 from geodp_app.views.plane.examples_layer import (
     MAX_SIDE,
     MOST_MARKS,
