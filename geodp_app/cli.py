@@ -206,16 +206,14 @@ def _run(arguments: list[str]) -> int | None:
     from assets import UnknownExampleError
     from geodp_app.files.writing import forget_written
     from geodp_app.views.pictures import PictureError
-    from geometry.errors import InputError
+    from geometry.errors import refusals
     from geometry.geojson import GeoJSONError
     from geometry.grid import BoundsError
 
     forget_written()
-    try:
-        with data_alone():
-            code: int | None = options.run(options)
-    except (GeoJSONError, BoundsError, UnknownExampleError, PictureError) as error:
-        raise InputError(str(error)) from error
+    kinds = (GeoJSONError, BoundsError, UnknownExampleError, PictureError)
+    with data_alone(), refusals(kind=kinds):
+        code: int | None = options.run(options)
     return code
 
 

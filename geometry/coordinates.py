@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from geometry.arrays import Floats, Ints
 from geometry.crs import CrsError, canonical_crs
+from geometry.errors import refusals
 from geometry.geojson_reading import short
 from geometry.grid import NAMES_OF_AXES, Bounds, plain_name
 
@@ -57,11 +58,9 @@ def coordinates(X: Any, bounds: Bounds) -> NDArray[Any]:
     shapes = np.asarray(X.geometry.array, dtype=object)
     for row, what in odd_shapes(shapes).items():
         raise ValueError(f"row {row}: {what.removeprefix('is ')}")
-    try:
+    with refusals(kind=CrsError, told=ValueError):
         crs = bounds.crs if X.crs is None else canonical_crs(X.crs.to_wkt())
         return bounds.of_system(_xy(shapes), crs)
-    except CrsError as error:
-        raise ValueError(str(error)) from None
 
 
 def refuse_swapped(X: Any) -> None:

@@ -30,10 +30,14 @@ class InputError(Exception):
 
 
 @contextmanager
-def refusals(name: object = "", kind: type[Exception] = ValueError) -> Iterator[None]:
-    """What is refused meanwhile by an error of that kind becomes an :class:`InputError`, which
-    names what it is about."""
+def refusals(
+    name: object = "",
+    kind: type[Exception] | tuple[type[Exception], ...] = ValueError,
+    told: type[Exception] = InputError,
+) -> Iterator[None]:
+    """What is refused meanwhile by an error of that kind is told as an :class:`InputError`, or
+    another, which names what it is about."""
     try:
         yield
     except kind as error:
-        raise InputError(f"{name}: {error}" if name else str(error)) from None
+        raise told(f"{name}: {error}" if name else str(error)) from None

@@ -31,7 +31,7 @@ from shapely.geometry import GeometryCollection
 from shapely.geometry.base import BaseGeometry
 
 from geometry.crs import LONLAT, CrsError, canonical_crs
-from geometry.errors import one_line
+from geometry.errors import one_line, refusals
 from geometry.geojson_reading import (
     MAX_BYTES,
     Frame,
@@ -153,7 +153,7 @@ class TargetFile:
 
     def _placed(self, shape: BaseGeometry, d: int, bounds: Bounds | None) -> BaseGeometry:
         placed, box = self.member.get("georeferenced") is not False, bounds or self.bounds
-        try:
+        with refusals(self.name, CrsError, GeoJSONError):
             if self.frame == "grid":
                 if self.grid and self.bounds and bounds and placed and bounds != self.bounds:
                     own = shapely.transform(shape, GridMap(self.grid, self.bounds).to_own)
@@ -165,8 +165,6 @@ class TargetFile:
                     f"{self.name}: the shape is in degrees; give bounds to place it on the grid"
                 )
             return on_grid(shape, self.crs, GridMap(d, box))
-        except CrsError as error:
-            raise GeoJSONError(f"{self.name}: {error}") from None
 
 
 def read_geojson(
@@ -321,10 +319,8 @@ def stated_place(member: Mapping[str, Any]) -> tuple[int | None, Bounds | None]:
     grid, box = member.get("grid"), member.get("bounds")
     if grid is not None or member.get("frame") == "grid":
         grid = checked_grid_size(grid)
-    try:
+    with refusals("geodp.bounds", BoundsError, GeoJSONError):
         return grid, None if box is None else Bounds.of_json(box)
-    except BoundsError as error:
-        raise GeoJSONError(f"geodp.bounds: {error}") from None
 
 
 def _system(crs: Any, any_system: bool) -> str:
@@ -333,10 +329,8 @@ def _system(crs: Any, any_system: bool) -> str:
     if crs is None:
         return LONLAT
     if any_system:
-        try:
+        with refusals("crs", CrsError, GeoJSONError):
             return canonical_crs(named_system(crs) or "")
-        except CrsError as error:
-            raise GeoJSONError(f"crs: {error}") from None
     properties = crs.get("properties") if isinstance(crs, dict) else None
     name = properties.get("name") if isinstance(properties, dict) else None
     if not isinstance(name, str) or not re.search(r"(CRS84|EPSG:+(\d[\d.]*)?:?4326)$", name):

@@ -20,6 +20,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.arrays import Floats
 from geometry.crs import LONLAT, CrsError
+from geometry.errors import refusals
 from geometry.geojson_reading import GeoJSONError, check_lonlat
 from geometry.globe import LONGEST_EDGE, in_degrees, lonlat_box, tolerance_of
 from geometry.grid import Bounds, Frame, GridMap
@@ -128,12 +129,10 @@ def placed_shape(
         placed = shapely.transform(shapely.set_precision(shape, _step(d, grid_map)), place)
     shape = orient_valid(placed)
     if degrees and _may_wrap(grid_map):
-        try:
+        with refusals(kind=CrsError, told=GeoJSONError):
             shape = in_degrees(
                 shape, grid_map.bounds.crs, tolerance_of(grid_map), grid_map.bounds.middle
             )
-        except CrsError as error:
-            raise GeoJSONError(str(error)) from None
         # an edge over more than half the globe reads as a crossing of the antimeridian; segmentize
         # would drop parts of what rounding has made invalid
         shape = shapely.segmentize(orient_valid(shape), LONGEST_EDGE)

@@ -24,7 +24,7 @@ from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geometry.crs import LONLAT, CrsError, canonical_crs
-from geometry.errors import InputError
+from geometry.errors import InputError, refusals
 from geometry.geojson import BESIDE, TargetFile, stated_place
 from geometry.geojson_reading import GeoJSONError, invalidity, short
 from geometry.globe import LONGEST_EDGE, within_180
@@ -190,11 +190,9 @@ def read_polygons(
         skipped += not found
         kept += found
         rows += [i] * len(found)
-    try:
+    with refusals(name, (CrsError, GeoJSONError)):
         system = LONLAT if crs is None else canonical_crs(crs)
         grid, bounds = stated_place(member)
-    except (CrsError, GeoJSONError) as error:
-        raise InputError(f"{name}: {error}") from None
     kept = in_range(kept, system, name)
     about = grid, bounds, path.stem, member, skipped, system, tuple(rows), len(shapes)
     return TargetFile(tuple(kept), "lonlat", *about)

@@ -15,7 +15,7 @@ import numpy as np
 
 from geometry.arrays import Floats, Ints
 from geometry.crs import LONLAT, CrsError, canonical_crs, is_degrees, reproject, turn_of
-from geometry.errors import one_line
+from geometry.errors import one_line, refusals
 
 
 class BoundsError(ValueError):
@@ -77,13 +77,11 @@ class Bounds:
             )
 
     def _check_other_system(self) -> None:
-        try:
+        with refusals("bounds", CrsError, BoundsError):
             canonical = canonical_crs(self.crs)
             if canonical != self.crs:
                 raise BoundsError(f"bounds in {self.crs!r}: the system is called {canonical!r}")
             corners = reproject(np.array([self.low, self.high]), self.crs, LONLAT, self.middle)
-        except CrsError as error:
-            raise BoundsError(f"bounds: {error}") from None
         if not (self.west < self.east and self.south < self.north):
             raise BoundsError(f"bounds need west < east and south < north, got {self.as_tuple()}")
         if np.isnan(corners).any() or not self._reached():
@@ -124,11 +122,9 @@ class Bounds:
             raise BoundsError(f"must be four numbers, not {one_line(repr(data))}")
         if len(data) == 5 and not isinstance(data[4], str):
             raise BoundsError(f"a reference system must be a text, not {one_line(repr(data[4]))}")
-        try:
+        with refusals(kind=OverflowError, told=BoundsError):
             numbers = [float(value) for value in data[:4]]
             return cls(*numbers, crs=data[4] if len(data) == 5 else LONLAT)
-        except OverflowError as error:
-            raise BoundsError(str(error)) from None
 
     def to_json(self) -> list[float | str]:
         """The four numbers, and the system if it is not longitude and latitude on WGS 84."""
@@ -361,10 +357,8 @@ def checked_bounds(box: Box, crs: str | None = None) -> Bounds:
     if len(numbers) != 4:
         given = one_line(repr(box))
         raise BoundsError(f"bounds are four numbers west, south, east, north, not {given}")
-    try:
+    with refusals(kind=CrsError, told=BoundsError):
         return Bounds(*numbers, crs=LONLAT if crs is None else canonical_crs(crs))
-    except CrsError as error:
-        raise BoundsError(str(error)) from None
 
 
 #: Names of coordinates, without signs and capitals, by what they mean, and whether these are places

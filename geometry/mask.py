@@ -22,7 +22,7 @@ from assets import shape_path
 from geometry.arrays import Ints
 from geometry.coordinates import has_geometry
 from geometry.crs import LONLAT, CrsError, canonical_crs
-from geometry.errors import InputError
+from geometry.errors import InputError, refusals
 from geometry.geojson import MAX_VERTICES, NoPolygonsError, TargetFile, read_geojson, target_of
 from geometry.geojson_reading import SEQUENCES, Frame as Units, GeoJSONError
 from geometry.gis_files import LAYER_ENDINGS, in_range, read_polygons, valid_polygons
@@ -167,10 +167,8 @@ def read_mask(
     that cannot be read, or which of its layers is meant is not said, or if a name is a file's, too;
     OSError if it cannot be opened.
     """
-    try:
+    with refusals():
         path = shape_path(os.fspath(path))
-    except ValueError as error:
-        raise InputError(str(error)) from None
     if path.suffix.lower() not in GIS_ENDINGS:
         if layer is not None:
             raise InputError(f"{path}: has no layers: leave {option} out")
@@ -194,10 +192,8 @@ def mask_of(source: Any, frame: Frame, layer: str | None = None) -> Mask:
     crs = "" if frame.bounds is None else frame.bounds.crs
     if has_geometry(source):
         name, shapes = "the data frame", list(np.asarray(source.geometry.array, dtype=object))
-        try:
+        with refusals(name, CrsError, GeoJSONError):
             crs = crs if source.crs is None else canonical_crs(source.crs.to_wkt())
-        except CrsError as error:
-            raise GeoJSONError(f"{name}: {error}") from None
     elif isinstance(source, BaseGeometry):
         name, shapes = "the geometry", [source]
     else:

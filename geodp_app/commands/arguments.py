@@ -188,10 +188,8 @@ def read_within(options: argparse.Namespace) -> Mask | None:
 
 def named_shape(text: str) -> Path:
     """The path of a map, or of a shape that ships with geodp, by its name."""
-    try:
+    with refusals(told=argparse.ArgumentTypeError):
         return shape_path(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def day(text: str) -> str:

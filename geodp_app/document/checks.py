@@ -19,7 +19,7 @@ from geodp_app.document.work import (
     Work,
 )
 from geodp_app.drawing.shapes import Drawing, Shape
-from geometry.errors import InputError
+from geometry.errors import InputError, refusals
 from geometry.geojson_reading import GeoJSONError, short
 from geometry.halfplane import MAX_D
 from geometry.rings import crossings_up_to
@@ -75,10 +75,8 @@ def check_run(settings: RunSettings) -> None:
         if not any(each.accepts(value) for each in declared):
             of = f"{s.learner}: " if s.has(name) else ""
             raise InputError(of + declared[0].refusal(value))
-    try:
+    with refusals():
         check_budget(s["epsilon"], s["delta"])
-    except ValueError as error:
-        raise InputError(str(error)) from None
     if s["k"] == "auto" and s["finish"] != "sharpen":
         raise InputError("k = auto finds the triangles whose edges are sharpened: set k")
     if s["kept"] >= s["halts"]:

@@ -16,7 +16,7 @@ from geodp_app.document.work import Dab, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geometry.arrays import Floats
 from geometry.crs import CrsError
-from geometry.errors import InputError
+from geometry.errors import InputError, refusals
 from geometry.geojson import TargetFile, read_geojson
 from geometry.globe import on_grid
 from geometry.grid import Bounds, GridMap
@@ -86,11 +86,9 @@ class GridChange:
             moved = shapely.transform(shape.region(), self._points)
         else:
             old, new = self._maps
-            try:
+            with refusals(kind=CrsError):
                 own = shapely.transform(shape.region(), old.to_own)
                 moved = on_grid(own, old.bounds.crs, new)
-            except CrsError as error:
-                raise InputError(str(error)) from None
         return fit_drawing(moved, self.new.d).shapes
 
 

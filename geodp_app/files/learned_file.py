@@ -31,7 +31,7 @@ from geodp_app.files.strict_reading import one_line
 from geodp_app.files.writing import NewFile, advice, check_kept
 from geodp_app.formatting import counted
 from geometry.arrays import Ints
-from geometry.errors import InputError
+from geometry.errors import InputError, refusals
 from geometry.geojson import TargetFile, read_geojson
 from geometry.geojson_reading import MAX_BYTES
 from geometry.geojson_write import frame_member, geojson_text, placed_shape, unit_box_map
@@ -117,11 +117,9 @@ class LearnedFile:
                 f"{theirs.d}, and bounds that could match them are not known"
             )
         there = theirs.place.bounds.rolled(theirs.place.to_own(examples.points.astype(np.float64)))
-        try:
+        with refusals(f"{self.path}: does not cover the examples", BoundsError):
             moved = own.place.bounds.of_system(there, theirs.place.bounds.crs)
             return own.place.own_to_grid(moved)
-        except BoundsError as error:
-            raise InputError(f"{self.path}: does not cover the examples: {error}") from None
 
 
 def learned_text(release: Release, frame: Frame) -> str:
