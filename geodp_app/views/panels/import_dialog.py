@@ -83,7 +83,7 @@ class ImportDialog(QDialog):
         self._rows: ReadRows | None = None
         self._share = [0.0]  # of the file, written by the thread that reads
         self._asked = False  # whether the person has had a say
-        self.background = Background(self)
+        self.background = Background(self, told=_PROBLEMS)
         self.background.done.connect(self._came)
         self._timer = timer(self, _LOOK, self._show_progress, again=True)
         self.setWindowTitle(f"{'Open' if opening else 'Import'} examples: {path.name}")
@@ -165,13 +165,7 @@ class ImportDialog(QDialog):
     # reading, in three stages
 
     def _submit(self, key: str, work: Callable[[Callable[[], bool]], object]) -> None:
-        def safely(stop: Callable[[], bool]) -> object:
-            try:
-                return work(stop)
-            except _PROBLEMS as error:
-                return error
-
-        self.background.submit(key, safely)
+        self.background.submit(key, work)
         self._timer.start()
 
     def _came(self, key: object, result: object) -> None:

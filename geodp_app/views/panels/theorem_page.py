@@ -49,7 +49,7 @@ class TheoremPage(QScrollArea):
         self._work: Work | None = None
         self._asked: _Asked | None = None
         self.answer: Answer | None = None
-        self.background = Background(self)
+        self.background = Background(self, told=(ValueError,))
         self.background.done.connect(lambda _, found: self._show(found))
         self.alpha, self.beta = _share(), _share()
         self.planned = SizeField(0, 2_000_000_000)
@@ -104,11 +104,11 @@ class TheoremPage(QScrollArea):
         if asked is None:
             self._show(None)
         else:
-            self.background.submit("theorem", lambda _: _answer(asked))
+            self.background.submit("theorem", lambda _: answer(*asked))
 
     def _show(self, found: object) -> None:
         self.answer = a = found if isinstance(found, Answer) else None
-        refused = f"These settings cannot run: {found}." if isinstance(found, str) else ""
+        refused = f"These settings cannot run: {found}." if isinstance(found, ValueError) else ""
         show_words(self.problem, refused)
         for at, card in enumerate(self.cards):
             card.show_answer(a, at)
@@ -164,13 +164,6 @@ class _Card(QGroupBox):
                 value.setAccessibleName(f"{label}, {of}: {number}")
         for label, bar in self.bars.items():
             bar.set_share(0.0 if answer is None else answer.shares[label])
-
-
-def _answer(asked: _Asked) -> Answer | str:
-    try:
-        return answer(*asked)
-    except ValueError as error:
-        return str(error)
 
 
 def _share() -> DecimalField:

@@ -40,16 +40,18 @@ _Task = tuple[Hashable, threading.Event, Work]
 
 
 class Background(QObject):
-    """One worker thread for numpy work."""
+    """One worker thread for numpy work; errors of the kinds that are `told` are results."""
 
     #: The key and the result of a request, unless it was dropped or a newer one was made.
     done = Signal(object, object)
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(
+        self, parent: QObject | None = None, told: tuple[type[Exception], ...] = ()
+    ) -> None:
         super().__init__(parent)
         self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
         self._newest: dict[Hashable, threading.Event] = {}
-        work = (self._tasks, handed_over(self._deliver))
+        work = (self._tasks, handed_over(self._deliver), told)
         threading.Thread(target=_work_off, args=work, name="pictures", daemon=True).start()
         weakref.finalize(self, self._tasks.put, None)
 
@@ -81,14 +83,20 @@ class Background(QObject):
             self.done.emit(key, result)
 
 
-def _work_off(tasks: SimpleQueue[_Task | None], deliver: Callable[..., None]) -> None:
+def _work_off(
+    tasks: SimpleQueue[_Task | None],
+    deliver: Callable[..., None],
+    told: tuple[type[Exception], ...],
+) -> None:
     """Do tasks one after another, until told None."""
     while (task := tasks.get()) is not None:
         key, token, work = task
-        result = None
+        result: object = None
         try:
             if not token.is_set():
                 result = work(token.is_set)
+        except told as error:
+            result = error
         except Exception:  # told as for any thread; the next task may fare better
             fault = (*sys.exc_info(), threading.current_thread())
             threading.excepthook(threading.ExceptHookArgs(fault))

@@ -194,7 +194,7 @@ class WindowFiles(QObject):
         """A bundled target, as the beginning of an untitled session; it can be undone."""
         open_it = partial(self.document.open_example, name)
         if self.may_discard() and self.attempt(f"open {name}", open_it):
-            self.document.mark_opened()
+            self.document.mark_saved(None)
             self.opened.emit()
 
     def open_lesson(self) -> bool:
@@ -206,7 +206,7 @@ class WindowFiles(QObject):
         self.document.set_sampling(n=_LESSON)
         self.document.set_run(learner="cover", epsilon=_LESSON_EPSILON)
         self.document.sample()
-        self.document.mark_opened()
+        self.document.mark_saved(None)
         self.opened.emit()
         return True
 
@@ -400,6 +400,8 @@ class WindowFiles(QObject):
 PAUSE = 3000
 #: What is done beside the window.
 _SAVE = "save"
+#: What keeps the work from being kept.
+_UNKEPT = (InputError, OSError)
 
 
 class WindowRecovery(QObject):
@@ -417,7 +419,7 @@ class WindowRecovery(QObject):
         self._complained = False
         self._timer = timer(self, PAUSE, self._save_beside)
         # a million examples are written for a tenth of a second, and longer on a slow disk
-        self.beside = Background(self)
+        self.beside = Background(self, told=_UNKEPT)
         self.beside.done.connect(self._saved)
 
     def later(self) -> None:
@@ -428,7 +430,10 @@ class WindowRecovery(QObject):
         """Keep the work now; a problem is told once and never stops anything."""
         self.beside.drop(_SAVE)
         if self._files.document.history.dirty:
-            self._saved(_SAVE, self._keeping()(lambda: False))
+            try:
+                self._keeping()(lambda: False)
+            except _UNKEPT as error:
+                self._saved(_SAVE, error)
 
     def _save_beside(self) -> None:
         """The same, as the work is now, while the window goes on."""
@@ -437,16 +442,8 @@ class WindowRecovery(QObject):
 
     def _keeping(self) -> Callable[[Callable[[], bool]], object]:
         """What keeps the work as it is now: of the window a thread gets nothing but values."""
-        document, keep = self._files.document, self._autosave.save
-        now = document.work, document.path, self._files.runs.stored()
-
-        def save(called_off: Callable[[], bool]) -> object:
-            try:
-                return keep(*now, called_off)
-            except (InputError, OSError) as error:
-                return error
-
-        return save
+        document, stored = self._files.document, self._files.runs.stored()
+        return partial(self._autosave.save, document.work, document.path, stored)
 
     def _saved(self, key: object, result: object) -> None:
         if isinstance(result, Exception) and not self._complained:
