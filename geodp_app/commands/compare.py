@@ -99,7 +99,9 @@ def learner_names(text: str) -> tuple[str, ...]:
 
 def compare(options: argparse.Namespace) -> None:
     """Check, read, learn, write, print."""
-    contenders = _contenders(options)
+    names = ("epsilon", "delta", "neighbours", "k", "seed")
+    settings = {name: getattr(options, name) for name in names}
+    contenders = comparison.make_contenders(options.learners, **settings)
     if options.output:
         comparison.check_folder(options.output)
     recording = recording_of(options.ledger, [options.points], head=options.head)
@@ -160,13 +162,6 @@ def _write(folder: Path, rows: Sequence[comparison.Row]) -> str:
         why = f"{folder}: cannot be written: {error.strerror or error}{advice(error)}"
         return f"{why}; the learned shapes are kept in {kept}"
     return ""
-
-
-def _contenders(options: argparse.Namespace) -> tuple[comparison.Contender, ...]:
-    settings = {
-        name: getattr(options, name) for name in ("epsilon", "delta", "neighbours", "k", "seed")
-    }
-    return comparison.make_contenders(options.learners, **settings)
 
 
 def _read(options: argparse.Namespace) -> tuple[Examples, Examples]:

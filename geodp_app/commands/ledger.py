@@ -145,7 +145,7 @@ def _known(options: argparse.Namespace) -> Ledger:
         raise InputError(no_head(options.file, options.head))
     budget = _budget(options, _DELTA if state.budget is None else state.budget.delta)
     if options.join:
-        ledger.join_all([_spent(path, ledger.path, state.unit) for path in options.join])
+        ledger.join(*(_spent(path, ledger.path, state.unit) for path in options.join))
     if budget is not None:
         ledger.set_budget(budget)
     return ledger

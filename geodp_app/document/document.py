@@ -284,14 +284,9 @@ class Document:
         self.path = path
         self._notify()
 
-    def mark_opened(self) -> None:
-        """What is there was opened from elsewhere: it belongs to no session file, and is safe."""
-        self.path = None
-        self.history.mark_saved()
-        self._notify()
-
-    def mark_saved(self, path: Path) -> None:
-        """The work was written to `path`."""
+    def mark_saved(self, path: Path | None) -> None:
+        """The work was written to `path`; None: it was opened from elsewhere, belongs to no session
+        file, and is safe."""
         self.path = path
         self.history.mark_saved()
         self._notify()

@@ -98,7 +98,7 @@ def open_any(path: str | os.PathLike[str], document: Document, *, asks: bool = F
     fields, note = _read_target(path, blank)
     fields |= {"examples": None, "simulated": True, "within": None}
     document.change(f"open {Path(path).name}", **fields)
-    document.mark_opened()
+    document.mark_saved(None)
     return Opened(kind, note)
 
 
@@ -160,7 +160,7 @@ def take_examples(
     left, ledger = document.work.ledger, beside(path)
     document.change(label, **taken, ledger=ledger)
     if opening:
-        document.mark_opened()
+        document.mark_saved(None)
     inside = int(examples.labels.sum())
     note = f"{name}: {counted(len(examples.labels), 'example')}, {inside:,} with label 1"
     note += f"; {counted(left_out, 'row')} left out" if left_out else ""

@@ -219,16 +219,11 @@ class Ledger:
                 if run in open_runs
             ]
 
-    def join(self, runs: Sequence[tuple[NewRun, End]], source: Source) -> int:
-        """Enter runs of the past, which no budget can undo; how many it did not know.  Raises
-        InputError if the runs are about other neighbours or another unit than the ledger, it says
-        otherwise of one of them, or it cannot be written."""
-        return self.join_all([(runs, source)])
-
-    def join_all(self, pasts: Sequence[Past]) -> int:
-        """The same of several sources, of all of them or of none."""
+    def join(self, *pasts: Past) -> None:
+        """Enter runs of the past, which no budget can undo, where it does not know them; of all
+        sources or of none.  Raises InputError if runs are about other neighbours or another unit
+        than the ledger, it says otherwise of one of them, or it cannot be written."""
         described = [self._described(source) for _, source in pasts]
-        number = 0
         with self._entering() as (state, lines):
             known = {entry.run: entry.privacy for entry in state.entries}
             private = (e for e in state.entries if e.privacy is not None and e.privacy.private)
@@ -244,8 +239,6 @@ class Ledger:
                 lines += [_begun(run, hashes) for run, _ in new]
                 lines += [{"kind": "ended", "run": run.run, "end": end} for run, end in new]
                 known |= {run.run: run.privacy for run, _ in new}
-                number += len(new)
-        return number
 
     def set_budget(self, budget: Budget) -> None:
         """Set a budget, or another one; that it was set stays in the ledger.  Raises InputError if

@@ -216,7 +216,7 @@ def enter(work: Work, runs: Sequence[NewRun]) -> None:
     examples = work.examples
     source = Source(work.name, unit, lambda: [points_bytes(examples)] if examples else [])
     if work.spent:
-        ledger.join([past_run(charge) for charge in work.spent], source)
+        ledger.join(([past_run(charge) for charge in work.spent], source))
     ledger.begin(runs, source)
 
 

@@ -292,16 +292,10 @@ class RecentFiles:
     def add(self, path: str | os.PathLike[str]) -> None:
         """Put a file first."""
         new = Path(os.path.abspath(path))
-        self._write([new, *(old for old in self._read() if old != new)])
-
-    def remove(self, path: str | os.PathLike[str]) -> None:
-        """Take a file off the list."""
-        gone = Path(os.path.abspath(path))
-        self._write([old for old in self._read() if old != gone])
-
-    def clear(self) -> None:
-        """Forget all files of the list."""
-        self._write([])
+        paths = [new, *(old for old in self._read() if old != new)][:MOST_RECENT]
+        with contextlib.suppress(OSError):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write(self._file, json.dumps([str(each) for each in paths], indent=1) + "\n")
 
     def _read(self) -> list[Path]:
         # read each time: another window may have written
@@ -312,9 +306,3 @@ class RecentFiles:
         if not isinstance(names, list):
             return []
         return [Path(name) for name in names if isinstance(name, str) and name and "\0" not in name]
-
-    def _write(self, paths: list[Path]) -> None:
-        text = json.dumps([str(path) for path in paths[:MOST_RECENT]], indent=1)
-        with contextlib.suppress(OSError):
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            atomic_write(self._file, text + "\n")

@@ -87,17 +87,15 @@ class AgainJob:
 
 @dataclass(frozen=True, slots=True)
 class AgainBegun:
-    """A run has begun, `number` from 1, and what it will spend; None if that is not private."""
+    """A run has begun, and what it will spend; None if that is not private."""
 
-    number: int
     plan: PrivacySpent | None
 
 
 @dataclass(frozen=True, slots=True)
 class AgainShape:
-    """What a run learned: `number` from 1, and its shape in grid units."""
+    """What a run learned: its shape in grid units."""
 
-    number: int
     shape: BaseGeometry
 
 
@@ -110,9 +108,9 @@ def run_again(pipe: Connection[Any, Any], asked: AgainJob) -> None:
     """Make the runs, one after the other."""
     for number in range(1, asked.times + 1):
         learner = make_again(asked.job, number)
-        send(pipe, AgainBegun(number, learner.plan()))
+        send(pipe, AgainBegun(learner.plan()))
         learner.fit(asked.job.points, asked.job.labels)
-        send(pipe, AgainShape(number, learner.release_.shape()))
+        send(pipe, AgainShape(learner.release_.shape()))
 
 
 def make_again(job: Job, number: int) -> Estimator:

@@ -201,12 +201,10 @@ class VertexModel(QAbstractTableModel):
         shape, ring, vertex, x, y = self._rows[index.row()]
         try:
             number = int(str(value))
+            point = (number, y) if index.column() == 3 else (x, number)
+            drawing = with_vertex(self._document.drawing, shape, ring, vertex, point)
         except ValueError:
             return False
-        if not 0 <= number <= self._document.drawing.grid:
-            return False
-        point = (number, y) if index.column() == 3 else (x, number)
-        drawing = with_vertex(self._document.drawing, shape, ring, vertex, point)
         self._document.edit("move a vertex", drawing)
         return True
 

@@ -85,7 +85,8 @@ class RunController(ProcessOwner):
         self._expected: Job | None = None
         self._at_once = False
         self._goal: Literal["stay", "step", "run"] = "stay"
-        self._delay = 0
+        #: Between two steps of a run that goes on by itself, in milliseconds.
+        self.delay = 0
         # the run whose selection is to stop, and whether somebody waits to hear of it
         self._awaited: int | None = None
         self._stopping = False
@@ -108,11 +109,6 @@ class RunController(ProcessOwner):
     def pending(self) -> bool:
         """Whether a step has been asked for that the process is not ready to make yet."""
         return self._phase == "paused" and self._goal != "stay"
-
-    @property
-    def pid(self) -> int | None:
-        """The number of the learner's process, once it has started."""
-        return None if self.link is None else self.link.pid
 
     def prepare(self) -> None:
         """Start the process if there is none, and make it ready for a run."""
@@ -168,16 +164,11 @@ class RunController(ProcessOwner):
         self._tell_state()
         self._go_on()
 
-    @property
-    def delay(self) -> float:
-        """Time between two steps of a run that goes on by itself, in seconds."""
-        return self._delay / 1000
-
     def set_delay(self, seconds: float) -> None:
         """Time between two steps of a run that goes on by itself."""
-        self._delay = max(0, round(1000 * seconds))
+        self.delay = max(0, round(1000 * seconds))
         if self._between.isActive():
-            self._between.start(self._delay)
+            self._between.start(self.delay)
 
     def cancel(self) -> None:
         """End the run, within 0.2 s even from inside a selection; `stopped` tells when."""
@@ -345,12 +336,12 @@ class RunController(ProcessOwner):
             case protocol.Stepped():
                 if reply.record.step < reply.record.steps and not self._at_once:
                     self._phase = "waiting" if self._goal == "run" else "paused"
-                    if self._phase == "waiting" and not self._delay:
+                    if self._phase == "waiting" and not self.delay:
                         # the process makes the next step while this one is looked at
                         self._next()
                 self.stepped.emit(reply)
                 if self._phase == "waiting" and reply.run == self._run:
-                    self._between.start(self._delay)
+                    self._between.start(self.delay)
             case protocol.Finished():
                 self._end_run("finished")
                 self.finished.emit(reply.release)

@@ -136,7 +136,8 @@ def test_k_brings_the_learners_that_need_it(points):
 
     def chosen(*argv: object) -> list[str]:
         parsed = options.parse_args(["compare", str(points), *map(str, argv)])
-        return [contender.name for contender in command._contenders(parsed)]
+        found = comparison.make_contenders(parsed.learners, k=parsed.k)
+        return [contender.name for contender in found]
 
     assert chosen() == ["tiles", "histogram", "quadtree"]
     assert chosen("--k", 2) == ["tiles", "histogram", "quadtree", "cover", "greedy-cover"]

@@ -43,7 +43,7 @@ def test_observers_hear_of_every_change_until_they_unsubscribe():
     d.undo()
     d.redo()
     d.mark_saved(Path("a.geodp"))
-    d.mark_opened()
+    d.mark_saved(None)
     assert heard == [
         "change “Triangles k”",
         None,
@@ -524,7 +524,7 @@ def test_what_was_opened_from_elsewhere_belongs_to_no_session():
     d = document()
     d.mark_saved(Path("a.geodp"))
     d.open_example("tri")
-    d.mark_opened()
+    d.mark_saved(None)
     assert (d.path, d.history.dirty, bool(d.history.undo_label)) == (None, False, True)
     d.undo()
     assert (d.path, d.drawing) == (None, DRAWING)

@@ -71,11 +71,11 @@ def test_a_process_that_stops_when_asked_is_kept(recorder, qtbot, monkeypatch):
     c.start(hopeless())
     c.run()
     qtbot.waitUntil(lambda: len(recorder.all("progressed")) >= 2)
-    pid = c.pid
+    pid = pid_of(c)
     c.cancel()
     qtbot.waitUntil(lambda: recorder.all("stopped") == [None])
     qtbot.waitUntil(lambda: c.state == "ready")
-    assert c.pid == pid
+    assert pid_of(c) == pid
     outcome = len(recorder.said)
     qtbot.wait(150)
     assert len(recorder.said) == outcome
@@ -167,14 +167,13 @@ def test_a_process_that_does_not_stop_is_replaced(recorder: Recorder, qtbot: QtB
     c.start(hopeless())
     c.run()
     qtbot.waitUntil(lambda: bool(recorder.all("progressed")))
-    old = c.pid
-    assert old is not None
+    old = pid_of(c)
     os.kill(old, signal.SIGSTOP)
     c.cancel()  # it waits for no answer: there will be none
     qtbot.waitUntil(lambda: recorder.all("stopped") == [None])
     assert c.state == "preparing"
     qtbot.waitUntil(lambda: c.state == "ready")
-    assert c.pid != old
+    assert pid_of(c) != old
     assert_gone(old)
     assert recorder.all("failed") == []
     assert recorder.states[-2:] == ["preparing", "ready"]
@@ -185,8 +184,7 @@ def test_a_process_that_dies_loses_its_run_and_is_replaced(recorder, qtbot):
     c.start(hopeless())
     c.run()
     qtbot.waitUntil(lambda: bool(recorder.all("progressed")))
-    assert c.pid is not None
-    os.kill(c.pid, signal.SIGTERM)
+    os.kill(pid_of(c), signal.SIGTERM)
     qtbot.waitUntil(lambda: bool(recorder.all("failed")))
     (message,) = recorder.all("failed")
     assert "the run is lost; nothing was released" in str(message)
@@ -231,15 +229,20 @@ def test_close_leaves_no_process(qtbot: QtBot) -> None:
     at_once = RunController()
     at_once.close()
     started = RunController()
-    qtbot.waitUntil(lambda: started.pid is not None)
-    pid = started.pid
-    assert pid is not None
+    qtbot.waitUntil(lambda: started.link is not None and started.link.pid is not None)
+    pid = pid_of(started)
     started.close()
     assert_gone(pid)
     assert not [child for child in multiprocessing.active_children() if child.pid == pid]
     started.start(job())
     started.run()
     qtbot.wait(50)
+
+
+def pid_of(controller: RunController) -> int:
+    assert controller.link is not None
+    assert controller.link.pid is not None
+    return controller.link.pid
 
 
 def alive(pid: int) -> bool:
@@ -291,7 +294,7 @@ if __name__ == "__main__":
     controller.start(Job(points, rng.random(20_000) < 0.5, 1024, settings))
     controller.run()
     wait(lambda: progressed or failed)
-    print(controller.pid, len(stepped), failed, "numba" in sys.modules, flush=True)
+    print(controller.link.pid, len(stepped), failed, "numba" in sys.modules, flush=True)
     wait(lambda: False)
 """
 

@@ -410,9 +410,10 @@ def test_closing_in_the_middle_of_a_run_leaves_no_process(qtbot, tmp_path, monke
         window.runs.progressed.connect(seen.append)
         key(window, Qt.Key.Key_F5)
         qtbot.waitUntil(lambda: bool(seen))
-        pid = window.runs.controller.pid
+        link = window.runs.controller.link
+        assert link is not None
+        pid = link.pid
         assert window.close()
-        assert pid is not None
         assert not Path(f"/proc/{pid}/exe").exists()
 
 

@@ -254,7 +254,7 @@ def test_runs_are_entered_counted_with_those_of_others_and_refused_beyond(
     # another process spends, and the window refuses what is then too much
     release, records = entered.runs.log.release, entered.runs.log.records
     other = past_run(run_charge(0.5, 0.0, "add-remove", finished=True))
-    Ledger(ledger.path).join([other], Source.of_files([tmp_path / "p.csv"]))
+    Ledger(ledger.path).join(([other], Source.of_files([tmp_path / "p.csv"])))
     failures: list[str] = []
     entered.runs.controller.failed.connect(failures.append)
     key(entered, Qt.Key.Key_F5)
