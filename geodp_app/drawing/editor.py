@@ -91,11 +91,8 @@ class Editor:
         """Take another tool.
 
         A polygon or hole that could be closed is closed.  Otherwise the draft is dropped, with a
-        message, and :meth:`undo_vertex` takes it up again.  Raises ValueError if there is no such
-        tool.
+        message, and :meth:`undo_vertex` takes it up again.
         """
-        if name not in self._tools:
-            raise ValueError(f"no tool {name!r}: use one of {', '.join(TOOLS)}")
         if name == self.tool:
             return
         tool = self._begin()

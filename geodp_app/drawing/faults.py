@@ -26,9 +26,7 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.drawing.shapes import Drawing, Point, Ring, Shape
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from geometry.arrays import Floats, Ints
 
 #: Kinds of meeting.
 CROSS, OVERLAP, TOUCH = 1, 2, 3

@@ -140,12 +140,7 @@ def without(drawing: Drawing, parts: Iterable[tuple[int, int]]) -> Drawing:
 
 
 def with_ring(drawing: Drawing, shape: int, ring: int, vertices: Ring) -> Drawing:
-    """The drawing with other vertices for one ring.
-
-    Raises IndexError if there is no such ring.
-    """
-    if not (0 <= shape < len(drawing.shapes) and 0 <= ring < len(drawing.shapes[shape].rings)):
-        raise IndexError(f"no ring {ring} of shape {shape} in the drawing")
+    """The drawing with other vertices for one ring that it has."""
     rings = list(drawing.shapes[shape].rings)
     rings[ring] = vertices
     shapes = list(drawing.shapes)

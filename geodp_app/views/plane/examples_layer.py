@@ -282,8 +282,9 @@ class ExamplesLayer(Layer):
         n = 0 if examples is None else len(examples.points)
         few, many = n <= MOST_SYMBOLS, n > MOST_MARKS
         sets = [] if examples is None or many else [(kind, examples.chosen(kind)) for kind in Kind]
-        for kind, points in sets if few and sets else [(kind, _NONE) for kind in Kind]:
-            self._scatters[kind].show_at(points)
+        symbols = dict(sets) if few else {}
+        for kind, scatter in self._scatters.items():
+            scatter.show_at(symbols.get(kind, ()))
         self._marks.show_marks([] if few else sets, self._faint, grid)
         if examples is None or not many:
             self._image.set_image(None, None)
@@ -295,8 +296,6 @@ class ExamplesLayer(Layer):
         codes = picture(examples, grid, self._places[1])
         self._image.show_codes(codes, self._colours, Window(-0.5, reach, -0.5, reach))
 
-
-_NONE: NDArray[np.int64] = np.zeros((0, 2), dtype=np.int64)
 
 _SIZE = 16.0
 

@@ -13,7 +13,7 @@ the chunks voted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyqtgraph as pg
@@ -113,8 +113,10 @@ class LearnedLayer(Layer):
         self.tiling.setPath(QPainterPath())
         newest = [] if whole else pieces[-1:]
         self._pieces, self._whole, self._d = pieces, whole, d
-        self.earlier.setPath(_pieces_path(pieces[: len(pieces) - len(newest)], d))
-        self._show(region, _pieces_path(newest, d), flash=flash and bool(newest))
+        shapes = [piece_shape(piece, d) for piece in pieces]
+        self.earlier.setPath(_paths(shapes[: len(pieces) - len(newest)]))
+        made = _paths(shapes[len(pieces) - len(newest) :])
+        self._show(region, made, flash=flash and bool(newest))
         self._number()
 
     def light_edge(self, edge: int) -> None:
@@ -166,10 +168,7 @@ class LearnedLayer(Layer):
 
     def show_again(self, shapes: Sequence[BaseGeometry]) -> None:
         """Show the outlines of other runs, each faint: where they agree they add up."""
-        path = QPainterPath()
-        for shape in shapes:
-            path.addPath(shape_path(shape))
-        self.again.setPath(path)
+        self.again.setPath(_paths(shapes))
 
     def show_tiles(
         self,
@@ -212,7 +211,7 @@ class LearnedLayer(Layer):
         if piece and self._tile is not None:
             path = shape_path(self._tile.piece_polygon(halfplanes_of(piece)))
         elif piece:
-            path = _pieces_path([piece], d)
+            path = shape_path(piece_shape(piece, d))
         self.pointed.setPath(path)
 
     def _fade(self) -> None:
@@ -228,10 +227,10 @@ class LearnedLayer(Layer):
         self.newest.setBrush(tinted(self._palette.chosen, alpha))
 
 
-def _pieces_path(pieces: Sequence[tuple[Region, ...]], d: int) -> QPainterPath:
+def _paths(shapes: Iterable[BaseGeometry]) -> QPainterPath:
     path = QPainterPath()
-    for piece in pieces:
-        path.addPath(shape_path(piece_shape(piece, d)))
+    for shape in shapes:
+        path.addPath(shape_path(shape))
     return path
 
 
@@ -320,17 +319,13 @@ class VotesLayer(Layer):
         """Show a view of a run on a grid 0..d; None clears."""
         self._votes, self._d = votes, d
         for answer, scatter in self.scatters.items():
-            where = _NONE if votes is None else votes.asked[votes.answers == answer]
-            scatter.show_at(where)
+            scatter.show_at(() if votes is None else votes.asked[votes.answers == answer])
         if votes is None:
             self.image.set_image(None, None)
             return
         half = d / (PLACES - 1) / 2
         window = Window(-half, d + half, -half, d + half)
         self.image.set_image(margin_image(votes.margins, self._palette), window)
-
-
-_NONE: NDArray[np.int64] = np.empty((0, 2), dtype=np.int64)
 
 
 def margin_image(margins: NDArray[np.float64], palette: Palette) -> QImage:
@@ -368,8 +363,7 @@ class QuestionsLayer:
     def show(self, questions: Sequence[Question], d: int) -> None:
         """Show questions on a grid 0..d, and how the chunks voted where that is given."""
         for answer, scatter in self.symbols.items():
-            where = [q.point for q in questions if q.release.value == answer]
-            scatter.show_at(where)
+            scatter.show_at([q.point for q in questions if q.release.value == answer])
         self.words.setVisible(bool(questions))
         if not questions:
             return

@@ -195,6 +195,9 @@ class PlaneView(GridPlot):
     #: The editor took an event: repaint what depends on it.
     edited = Signal()
 
+    #: Whose tools this plane feeds; whoever makes the plane gives it.
+    editor: Editor
+
     def __init__(self) -> None:
         super().__init__()
         self.setAccessibleName("Plane")
@@ -214,8 +217,6 @@ class PlaneView(GridPlot):
         self.empty.setObjectName("emptyState")
         self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.empty.hide()
-        #: Whose tools this plane feeds.
-        self.editor: Editor | None = None
         self._held = False  # Space: the hand takes over
         self._has_examples = self._release = False
         #: The grid point that the hand has taken.
@@ -248,10 +249,9 @@ class PlaneView(GridPlot):
 
     def show_drawing(self, faults: Sequence[Fault]) -> None:
         """The drawing, the draft and what is wrong with them."""
-        if self.editor is not None:
-            self.drawing.show(self.editor, faults)
-            self._set_cursor()
-            self._show_empty()
+        self.drawing.show(self.editor, faults)
+        self._set_cursor()
+        self._show_empty()
 
     def set_release_view(self, release: bool) -> None:
         """Only the learned region may stay."""
@@ -265,8 +265,8 @@ class PlaneView(GridPlot):
 
     def _show_empty(self) -> None:
         """Say how to begin while there is nothing."""
-        tool = None if self.editor is None else self.editor.current
-        drawn = tool is not None and (tool.shown.shapes or tool.draft is not None)
+        tool = self.editor.current
+        drawn = tool.shown.shapes or tool.draft is not None
         self.empty.setVisible(not (drawn or self._has_examples or self._release))
         self._place_empty()
 
@@ -304,7 +304,7 @@ class PlaneView(GridPlot):
         if event.button() == Qt.MouseButton.MiddleButton or (left and self._panning()):
             self._grabbed = at
             self._set_cursor()
-        elif left and self.editor is not None:
+        elif left:
             double = event.type() == QEvent.Type.MouseButtonDblClick
             self.editor.press(at, self._radius(), _modifiers(event), double=double)
             self.edited.emit()
@@ -320,7 +320,7 @@ class PlaneView(GridPlot):
             self.getViewBox().translateBy(x=self._grabbed[0] - at[0], y=self._grabbed[1] - at[1])
             return
         self.pointed.emit(at)
-        if self.editor is not None and not self._panning():
+        if not self._panning():
             self.editor.move(at, self._radius(), _modifiers(event))
             self.edited.emit()
 
@@ -328,7 +328,7 @@ class PlaneView(GridPlot):
         if self._grabbed is not None:
             self._grabbed = None
             self._set_cursor()
-        elif self.editor is not None and event.button() == Qt.MouseButton.LeftButton:
+        elif event.button() == Qt.MouseButton.LeftButton:
             at = self.to_grid(event.position())
             self.editor.release(at, self._radius(), _modifiers(event))
             self.edited.emit()
@@ -344,8 +344,7 @@ class PlaneView(GridPlot):
             self._set_cursor()
             return
         name = _KEYS.get(Qt.Key(event.key()))
-        editor = None if self._locked else self.editor
-        if name and editor is not None and editor.key(name, _modifiers(event)):
+        if name and not self._locked and self.editor.key(name, _modifiers(event)):
             self.edited.emit()
             return
         event.ignore()
@@ -364,19 +363,18 @@ class PlaneView(GridPlot):
     @property
     def _locked(self) -> bool:
         """Whether the drawing is hidden, and so not to be changed: the view can be moved alone."""
-        return self._release and self.editor is not None and self.editor.tool != "ask"
+        return self._release and self.editor.tool != "ask"
 
     def _panning(self) -> bool:
-        return self._held or self._locked or self.editor is None or self.editor.tool == "pan"
+        return self._held or self._locked or self.editor.tool == "pan"
 
     def _set_cursor(self) -> None:
-        tool = self.editor.tool if self.editor is not None else "pan"
         if self._grabbed is not None:
             shape = Qt.CursorShape.ClosedHandCursor
         elif self._panning():
             shape = Qt.CursorShape.OpenHandCursor
-        elif tool in ("select", "vertices"):
-            hovering = self.editor is not None and self.editor.current.hover is not None
+        elif self.editor.tool in ("select", "vertices"):
+            hovering = self.editor.current.hover is not None
             shape = Qt.CursorShape.PointingHandCursor if hovering else Qt.CursorShape.ArrowCursor
         else:
             shape = Qt.CursorShape.CrossCursor

@@ -733,11 +733,6 @@ def test_places_that_are_no_numbers_are_ignored(tool: ToolName) -> None:
     assert hand.host.dabs == []
 
 
-def test_unknown_tools_are_refused() -> None:
-    with pytest.raises(ValueError, match="no tool 'laser': use one of polygon, hole"):
-        Hand("polygon").editor.set_tool("laser")  # type: ignore[arg-type]
-
-
 def test_a_message_lasts_until_the_next_press_or_key() -> None:
     hand = Hand("polygon")
     hand.click(10, 10)

@@ -14,7 +14,6 @@ from geodp_app.drawing.shapes import (
     translated,
     vertex_rows,
     with_inserted,
-    with_ring,
     with_vertex,
     without_vertex,
 )
@@ -56,11 +55,6 @@ def test_unknown_vertices_are_refused(place: tuple[int, int, int]) -> None:
         with_vertex(DRAWING, *place, (3, 3))
     with pytest.raises(IndexError, match="in the drawing"):
         without_vertex(DRAWING, *place)
-
-
-def test_unknown_rings_are_refused() -> None:
-    with pytest.raises(IndexError, match="no ring 1 of shape 1"):
-        with_ring(DRAWING, 1, 1, SQUARE)
 
 
 def test_a_vertex_is_inserted_before_an_index_or_last() -> None:

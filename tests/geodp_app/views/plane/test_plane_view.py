@@ -78,6 +78,7 @@ def test_what_is_filled_is_what_is_sampled_as_positive(shapes: tuple[Shape, ...]
 @pytest.fixture
 def view(qtbot: QtBot) -> PlaneView:
     made = PlaneView()
+    made.editor = Editor(Document())
     qtbot.addWidget(made)
     made.set_palette(load_palette("light"))
     made.resize(600, 600)
