@@ -24,6 +24,7 @@ from geodp_app.views.widgets.panes import dressed, fill
 from geodp_app.views.widgets.plotting import (
     ColourBar,
     PictureItem,
+    added,
     cosmetic,
     rgba_image,
     shape_path,
@@ -84,13 +85,11 @@ class ConicView(QWidget):
         self.plot.setAccessibleName("Centres of discs and ellipses")
         self.plot.set_labels("x of the centre", "y of the centre")
         self.plot.box.setAspectLocked(True)
-        box = self.plot.box
         self.shading = PictureItem()
         self.negative, self.positive = QGraphicsPathItem(), QGraphicsPathItem()
         items: tuple[QGraphicsItem, ...] = (self.shading, self.negative, self.positive)
         for height, item in enumerate(items):
-            item.setZValue(height)
-            box.addItem(item, ignoreBounds=True)
+            added(self.plot.plotItem, height, item)
         self.centres, self.pointer = self.plot.chosen, self.plot.pointer
         self.plot.pointed.connect(self._point)
         self.plot.picked.connect(lambda mark: self.step_picked.emit(mark.step))

@@ -109,7 +109,6 @@ class FiguresCard(QFrame):
 
     def __init__(self, title: str, source: Source, *, private: bool, fold: str = "") -> None:
         super().__init__()
-        self.setProperty("past", False)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.MinimumExpanding)
         self._source = source
         self.heading = QLabel(title)
@@ -218,7 +217,6 @@ class WhyCard(QFrame):
         super().__init__()
         self.setObjectName("pane")
         self._release = False
-        self.setProperty("past", False)
         self.heading, self.mark = dressed(QLabel(), "paneTitle"), PrivateMark()
         self.what = dressed(sentences("why"), name="Why this piece")
         self.odds = dressed(sentences("note"), name="How likely edges as good were")

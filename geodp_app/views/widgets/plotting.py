@@ -242,9 +242,7 @@ class GridPlot(pg.PlotWidget):  # type: ignore[misc]
         self.sides = axes
         self._frame: Frame | None = None
         self.hideButtons()
-        self.border = QGraphicsRectItem()
-        self.border.setZValue(5)
-        self.getPlotItem().addItem(self.border, ignoreBounds=True)
+        self.border = added(self.getPlotItem(), 5, QGraphicsRectItem())
 
     def set_palette(self, palette: Palette) -> None:
         self.setBackground(palette.canvas)

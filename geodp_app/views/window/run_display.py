@@ -64,7 +64,6 @@ class RunDisplay(QObject):
         self._past_words = ""
         #: Those that the one report was looked for in.
         self._looked_at: Examples | None = None
-        self._labels: tuple[Examples, NDArray[np.bool_]] | None = None
         self._mask: tuple[Mask | None, Frame] | None = None
         self._outside: tuple[Ints, Mask | None, NDArray[np.bool_]] | None = None
         self._within: BaseGeometry | None = None
@@ -236,24 +235,26 @@ class RunDisplay(QObject):
         w.figures.show_figures(figures)
 
     def _show_private(self, work: Work, log: LiveRun | None, *, flash: bool) -> None:
-        labels = None if work.examples is None else self._labels_of(work.examples)
-        self._show_plane(work, log, flash=flash)
+        labels = None if work.examples is None else work.examples.labels != 0
+        self._show_plane(work, log, labels, flash=flash)
         self._dual.show(work, log, labels, past=bool(self._past_words), boxes=self._boxes)
         self._show_figures(log)
 
-    def _show_plane(self, work: Work, log: RunLog | None, *, flash: bool) -> None:
+    def _show_plane(
+        self, work: Work, log: RunLog | None, labels: NDArray[np.bool_] | None, *, flash: bool
+    ) -> None:
         plane = self._views.plane
         self._show_support(None if log is None else log.release)
         plane.set_release_view(False)
         plane.votes.show(log.votes if log else None, plane.grid)
         plane.questions.show(log.questions if log else (), plane.grid)
         examples = work.examples
-        if examples is None:
+        if examples is None or labels is None:
             plane.show_examples(None)
         elif log is None or self._past_words:
-            plane.show_examples(ExampleKinds.of(examples.points, self._labels_of(examples)))
+            plane.show_examples(ExampleKinds.of(examples.points, labels))
         else:
-            labels, decided = self._labels_of(examples), ~log.alive
+            decided = ~log.alive
             # what the shape is clipped off is labelled 0
             wrong = np.where(self._left_out(examples), labels, log.wrong)
             if log.cursor != log.planned:  # what is not decided yet may still be gained
@@ -298,12 +299,6 @@ class RunDisplay(QObject):
             kept = kept if within is None else within.keep(kept, points, examples.frame)
             self._outside = points, within, kept == 0
         return self._outside[2]
-
-    def _labels_of(self, examples: Examples) -> NDArray[np.bool_]:
-        """Labels as truth values, made once for each sample."""
-        if self._labels is None or self._labels[0] is not examples:
-            self._labels = examples, examples.labels != 0
-        return self._labels[1]
 
     def _show_figures(self, log: LiveRun | None) -> None:
         w = self._views
