@@ -30,6 +30,16 @@ class InputError(Exception):
 
 
 @contextmanager
+def file_errors(name: object) -> Iterator[None]:
+    """A file that cannot be read meanwhile is told as an :class:`InputError`."""
+    try:
+        yield
+    except (OSError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{name}: cannot be read: {reason}") from None
+
+
+@contextmanager
 def refusals(
     name: object = "",
     kind: type[Exception] | tuple[type[Exception], ...] = ValueError,

@@ -36,7 +36,7 @@ from geodp_app.files.session import load_session
 from geodp_app.files.writing import check_ending, named_failures, write_files, write_whole
 from geodp_app.formatting import counted
 from geometry.crs import LONLAT
-from geometry.errors import InputError, refusals
+from geometry.errors import InputError, file_errors, refusals
 from geometry.geojson import GeoJSONError, NoPolygonsError, read_geojson
 from geometry.geojson_reading import SEQUENCES
 from geometry.geojson_write import feature_collection, geojson_text
@@ -215,11 +215,8 @@ def file_kind(path: str | os.PathLike[str]) -> Kind:
         return kind
     if os.path.exists(name) and not os.path.isfile(name):
         raise InputError(f"{name}: is not a file")
-    try:
-        with open(name, "rb") as file:
-            start = file.read(4096)
-    except OSError as error:
-        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
+    with file_errors(name), open(name, "rb") as file:
+        start = file.read(4096)
     if start.startswith(b"PK") and not _holds_shapefile(name):
         return "session"
     if start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") and not sequence:
@@ -243,9 +240,8 @@ def _holds_shapefile(name: str) -> bool:
 def _refusals(path: str | os.PathLike[str]) -> Iterator[None]:
     """One clear :class:`InputError` for what a target file may suffer from."""
     try:
-        yield
-    except OSError as error:
-        raise InputError(f"{os.fspath(path)}: cannot be read: {error.strerror or error}") from None
+        with file_errors(path):
+            yield
     except NoPolygonsError as error:
         raise PointsOnlyError(str(error)) from None
     except GeoJSONError as error:  # names the file already

@@ -119,10 +119,7 @@ class ParquetRows:
     def batches(self, places: Sequence[int], numbers: Collection[int] = ()) -> Iterator[Batch]:
         """The columns at these places, of all rows in order."""
         named = [str(self.geometry) if at == GEOMETRY else self.names[at] for at in places]
-        with (
-            reading(self.name, "cannot be read as Parquet"),
-            parquet_file(self.name, self.data) as file,
-        ):
+        with reading(self.name, DAMAGED), parquet_file(self.name, self.data) as file:
             n, done = file.metadata.num_rows, 0
             for batch in file.iter_batches(BATCH, columns=named):
                 done += batch.num_rows

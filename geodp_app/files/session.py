@@ -46,7 +46,7 @@ from geodp_app.files.strict_reading import (
 )
 from geodp_app.files.writing import atomic_write, write_whole, zip_bytes
 from geometry.arrays import Ints
-from geometry.errors import InputError, refusals
+from geometry.errors import InputError, file_errors, refusals
 from geometry.geojson_reading import short
 from geometry.grid import Bounds
 from geometry.mask import Mask
@@ -155,13 +155,8 @@ def load_session(path: str | os.PathLike[str]) -> Session:
     name = os.fspath(path)
     if os.path.exists(name) and not os.path.isfile(name):
         raise InputError(f"{name}: is not a file")
-    try:
-        with open(name, "rb") as file:
-            return _read_archive(Archive(file, _LIMITS))
-    except OSError as error:
-        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
-    except DamagedFileError as error:
-        raise InputError(f"{name}: {error}") from None
+    with file_errors(name), refusals(name, DamagedFileError), open(name, "rb") as file:
+        return _read_archive(Archive(file, _LIMITS))
 
 
 def _state_bytes(work: Work, run: RunRecord | None) -> bytes:

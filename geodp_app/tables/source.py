@@ -25,7 +25,7 @@ from geodp_app.files.csv_table import Head, not_utf8, read_head
 from geodp_app.files.import_file import choose_columns, person_place, place_of
 from geodp_app.files.points import PointOptions
 from geometry.arrays import Ints
-from geometry.errors import InputError, refusals
+from geometry.errors import InputError, file_errors, refusals
 
 _FORMS = "parquet:FILES, csv:FILES, duckdb:FILE::TABLE or URL::TABLE"
 
@@ -94,11 +94,8 @@ class TableSource:
 
     def _check_duckdb(self) -> None:
         """Refuse a file of another engine: DuckDB would fetch an extension from the network."""
-        try:
-            with open(self.place, "rb") as file:
-                start = file.read(16)
-        except OSError as error:
-            raise InputError(f"{self.place}: cannot be read: {error.strerror}") from None
+        with file_errors(self.place), open(self.place, "rb") as file:
+            start = file.read(16)
         if start[8:12] != b"DUCK":
             path = os.path.abspath(self.place)
             hint = f": give --table sqlite://{path}::{self.table}"
@@ -215,11 +212,8 @@ def opened_text(path: Path) -> gzip.GzipFile | IO[bytes]:
 
 
 def _head_of(path: Path) -> Head:
-    try:
-        with opened_text(path) as file:
-            start = file.read(LONGEST_HEAD)
-    except (OSError, EOFError) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
+    with file_errors(path), opened_text(path) as file:
+        start = file.read(LONGEST_HEAD)
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{path}: is UTF-16 text: save it as UTF-8")
     text = start.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
