@@ -154,16 +154,9 @@ _FIRST = 3
 class SettingsPanel(QScrollArea):
     """A column of fields."""
 
-    #: Names and values of changed fields: grid, sampling, run.
-    grid_changed = Signal(int)
+    #: Names and values of changed fields: sampling, run.
     sampling_changed = Signal(dict)
     run_changed = Signal(dict)
-    sample_asked = Signal()
-    #: Whether k is to follow the drawing.
-    k_drawn_changed = Signal(bool)
-    #: The slider of ε was let go: what it does next is another step to undo.
-    slid = Signal()
-    ledger_asked = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -251,7 +244,6 @@ class SettingsPanel(QScrollArea):
         self.sample_seeded, self.sample_seed = _seed_fields(more, "Repeatable", tip, tell)
         self.grid = WholeField(1, MAX_D)
         self.grid.setSingleStep(64)
-        self.grid.valueChanged.connect(self.grid_changed)
         tip = f"Coordinates are 0..d; at most {MAX_D:,}, and {LARGE_GRIDS}"
         add_field(more, "Grid d", self.grid, tip)
         words = "These examples were imported: drawing does not change them."
@@ -259,7 +251,6 @@ class SettingsPanel(QScrollArea):
         form.addRow(self._imported)
         tip = f"Draw examples, labelled by the drawing ({key('draw_sample')})"
         self.sample_button = dressed(QPushButton("Sample"), tip=tip)
-        self.sample_button.clicked.connect(self.sample_asked)
         form.addRow(self.sample_button)
         form.addRow(self.sample_fold)
         return group
@@ -289,7 +280,6 @@ class SettingsPanel(QScrollArea):
             "itself. A k that you set stays"
         )
         self.k_drawn = dressed(QCheckBox("from the drawing"), name="k from the drawing", tip=tip)
-        self.k_drawn.toggled.connect(self.k_drawn_changed)
         form.addRow(self.k_drawn)
         self.learner_fold, more = _fold("learner")
         self._more_learner = more
@@ -307,11 +297,9 @@ class SettingsPanel(QScrollArea):
         tip = "Slide ε; while the run is live, it follows"
         self.epsilon_slider = dressed(DecadeSlider(-2, 2), name="ε, from 0.01 to 100", tip=tip)
         self.epsilon_slider.moved.connect(_telling(self.run_changed, "epsilon"))
-        self.epsilon_slider.sliderReleased.connect(self.slid)
         form.addRow("", self.epsilon_slider)
         tip = "Where runs on imported examples are entered before they draw, with a budget"
         self.ledger = QPushButton()
-        self.ledger.clicked.connect(self.ledger_asked)
         add_field(form, "Ledger", self.ledger, tip)
         self._privacy_form = form
         self.privacy_fold, more = _fold("privacy")

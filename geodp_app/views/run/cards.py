@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -208,11 +208,6 @@ class WhyCard(QFrame):
     """A heading, what the step did with its score spelled out, its odds, and the aim of the next
     step; at the end a summary over buttons."""
 
-    #: A run is wanted that draws the edges of its triangles again.
-    sharpen_asked = Signal()
-    #: The same run is wanted once more.
-    again_asked = Signal()
-
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("pane")
@@ -237,11 +232,9 @@ class WhyCard(QFrame):
         )
         #: To be shown where the run could be followed by one that is sharpened.
         self.sharpen = tool_button("Sharpen", "endButton", name="Sharpen", tip=tip)
-        self.sharpen.clicked.connect(self.sharpen_asked)
         tip = f"Another run, which spends ε again ({key('run')})"
-        again = tool_button("Run again", "endButton", name="Run again", tip=tip)
-        again.clicked.connect(self.again_asked)
-        fill(self.buttons, again, self.sharpen, across=True, margins=0, spacing=4)
+        self.again = tool_button("Run again", "endButton", name="Run again", tip=tip)
+        fill(self.buttons, self.again, self.sharpen, across=True, margins=0, spacing=4)
         fill(self, self._head, (self._room, 1), margins=(12, 6, 6, 4), spacing=2)
         self.setMinimumSize(200, 92)
         self._at_end = False

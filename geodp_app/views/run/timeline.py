@@ -249,8 +249,6 @@ class Timeline(QFrame):
 
     #: The step of another stop was asked for.
     cursor_moved = Signal(int)
-    #: Whether every edge of the second act is to be a stop.
-    opened = Signal(bool)
     #: Run on after the last step, or pause the run.
     play_asked = Signal()
 
@@ -274,7 +272,6 @@ class Timeline(QFrame):
         tip = "The second act draws the edges again: one stop each, or one block"
         self.edges = tool_button("Each edge", name="One stop an edge", tip=tip)
         self.edges.setCheckable(True)
-        self.edges.toggled.connect(self.opened)
         #: Runs while the stops that were made are being played again.
         self.player = timer(self, _PLAY, self.forward.click, again=True)
         row = fill(self, across=True, margins=(8, 1, 12, 1), spacing=4)
