@@ -92,25 +92,18 @@ class AgainBegun:
     plan: PrivacySpent | None
 
 
-@dataclass(frozen=True, slots=True)
-class AgainShape:
-    """What a run learned: its shape in grid units."""
-
-    shape: BaseGeometry
-
-
 def again(pipe: Connection[Any, Any]) -> None:
     """Run again and again: the process's entry."""
     run_task(pipe, run_again, "The runs have stopped")
 
 
 def run_again(pipe: Connection[Any, Any], asked: AgainJob) -> None:
-    """Make the runs, one after the other."""
+    """Make the runs, one after the other: each begins, and ends with its shape in grid units."""
     for number in range(1, asked.times + 1):
         learner = make_again(asked.job, number)
         send(pipe, AgainBegun(learner.plan()))
         learner.fit(asked.job.points, asked.job.labels)
-        send(pipe, AgainShape(learner.release_.shape()))
+        send(pipe, learner.release_.shape())
 
 
 def make_again(job: Job, number: int) -> Estimator:

@@ -21,7 +21,7 @@ from geodp_app.files.run_record import RunRecord
 from geodp_app.formatting import counted
 from geodp_app.runs.protocol import Job
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.task_process import AgainBegun, AgainJob, AgainShape, again
+from geodp_app.runs.task_process import AgainBegun, AgainJob, again
 from geodp_app.views.widgets.tasks import OneTask
 
 #: Milliseconds that an edit rests before a run follows that takes its time.
@@ -182,7 +182,7 @@ class Again(QObject):
         self._work, self.shapes = None, ()
         self.changed.emit()
 
-    def _replied(self, reply: AgainBegun | AgainShape) -> None:
+    def _replied(self, reply: AgainBegun | BaseGeometry) -> None:
         assert self._work is not None
         assert self._work.examples is not None
         work, examples, charge = self._work, self._work.examples, self._charge
@@ -194,7 +194,7 @@ class Again(QObject):
         else:
             if charge is not None:
                 self._document.charge(examples, replace(charge, finished=True), charge)
-            self.shapes = (*self.shapes, reply.shape)
+            self.shapes = (*self.shapes, reply)
             self.changed.emit()
 
     def _failed(self, message: str) -> None:

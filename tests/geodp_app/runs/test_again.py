@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
+from shapely.geometry.base import BaseGeometry
 from window_driver import Lasting, action, layer
 
 from geodp import Examples, Frame
@@ -10,7 +11,7 @@ from geodp_app.document.work import RunSettings
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs import task_process
 from geodp_app.runs.protocol import Job
-from geodp_app.runs.task_process import AgainJob, make_again, run_again
+from geodp_app.runs.task_process import AgainBegun, AgainJob, TaskDone, make_again, run_again
 from geodp_app.views.run import live_run
 from geodp_app.views.window.main_window import MainWindow
 
@@ -52,14 +53,15 @@ def serve(pipe: Pipe) -> list[object]:
 def test_each_run_says_what_it_will_spend_before_its_shape(replies: type[Pipe]) -> None:
     asked = job(learner="tiles", tiles=2, epsilon=3.0)
     outcome = serve(replies(AgainJob(asked, 3)))
-    kinds = ["AgainBegun", "AgainShape"] * 3 + ["TaskDone"]
-    assert [type(each).__name__ for each in outcome] == kinds
+    assert [isinstance(each, AgainBegun) for each in outcome] == [True, False] * 3 + [False]
+    assert all(isinstance(each, BaseGeometry) for each in outcome[1:-1:2])
+    assert isinstance(outcome[-1], TaskDone)
     assert all(each.plan.epsilon == 3.0 for each in outcome[:-1:2])
 
 
 def test_seeded_runs_differ_and_are_those_of_the_next_seeds(replies: type[Pipe]) -> None:
     asked = job(learner="tiles", tiles=2, epsilon=0.5, seed=7)
-    shapes = [each.shape for each in serve(replies(AgainJob(asked, 3)))[1:-1:2]]
+    shapes = serve(replies(AgainJob(asked, 3)))[1:-1:2]
     assert len({shape.wkt for shape in shapes}) > 1
     alone = make_again(asked, 2)
     alone.fit(asked.points, asked.labels)
