@@ -30,10 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.dual.sheets import Scale, Window, density_scale, extent
+from geometry.arrays import Flags, Floats, Ints
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, Vertex, clip, dual_line
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 # An odd factor spreads keys over 64 bits and can be undone (Knuth's multiplicative hashing).
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
@@ -48,7 +46,7 @@ class ExampleLines:
     x: Ints
     y: Ints
     #: Shape (m,).
-    positive: NDArray[np.bool_]
+    positive: Flags
     #: Examples that share the place and the label; shape (m,).
     counts: Ints
 
@@ -61,7 +59,7 @@ class ExampleLines:
 
 
 def distinct_lines(
-    points: Ints, labels: NDArray[np.generic], alive: NDArray[np.bool_] | None = None
+    points: Ints, labels: NDArray[np.generic], alive: Flags | None = None
 ) -> ExampleLines:
     """Distinct labelled examples among those alive.
 
@@ -96,7 +94,7 @@ class Segments:
     low: Floats
     high: Floats
 
-    def __getitem__(self, some: NDArray[np.bool_] | slice) -> Segments:
+    def __getitem__(self, some: Flags | slice) -> Segments:
         """Some of them."""
         return Segments(self.index[some], self.low[some], self.high[some])
 
@@ -189,7 +187,7 @@ _SOME = 64
 
 def cell_around(
     lattice: HalfplaneLattice, lines: ExampleLines, halfplane: Halfplane, window: Window
-) -> NDArray[np.float64]:
+) -> Floats:
     """Corners of the cell that holds a halfplane's dual point, cut to a window.
 
     Halfplanes of one cell hold the same examples.  A point on a line belongs to the cell whose

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from shapely.geometry import Polygon
 
 from geodp_app.runs.protocol import ShadedSheet
+from geometry.arrays import Floats, Ints
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.selection import SheetDensities
 
@@ -167,7 +168,6 @@ def digits_for(step: float) -> int:
 
 
 ShadeMode = Literal["off", "score", "probability"]
-Floats = NDArray[np.float64]
 
 #: Probabilities below the largest by this factor share the darkest colour.
 _DECADES = 4
@@ -219,7 +219,7 @@ class Scale:
         return number(value, 0 if step >= 1 or self.logarithmic else 2)
 
 
-def density_scale(counts: NDArray[np.int64]) -> Scale:
+def density_scale(counts: Ints) -> Scale:
     """Range of a density; logarithmic where a few cells hold most lines."""
     some = counts[counts > 0]
     most = int(some.max(initial=1))

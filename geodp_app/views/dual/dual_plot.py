@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
-from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
@@ -27,6 +26,7 @@ from geodp_app.dual.scene import Mark, nearest_mark
 from geodp_app.dual.sheets import Window, digits_for, number
 from geodp_app.palette import Palette, edge_colours, greyed
 from geodp_app.views.widgets.plotting import Overlay
+from geometry.arrays import Floats
 
 #: Factor of one key press.
 _ZOOM = 1.5
@@ -263,7 +263,6 @@ def _own(event: QKeyEvent) -> bool:
     return event.key() in _OWN and not event.modifiers() & Qt.KeyboardModifier.ShiftModifier
 
 
-Floats = NDArray[np.float64]
 _NO_POINTS: Floats = np.empty((0, 2))
 
 #: Pixels within which a chosen point is hit.
