@@ -138,6 +138,7 @@ def test_a_file_that_is_no_database_of_that_engine_is_refused_and_none_is_made(
         connection.execute("CREATE TABLE r (x INTEGER, y INTEGER, label INTEGER)")
     connection.close()
     (tmp_path / "p.csv").write_text("x,y,label\n1,2,1\n")
+    (tmp_path / "p.csv.gz").write_text("x,y,label\n1,2,1\n")
     (tmp_path / "empty.db").touch()
     monkeypatch.chdir(tmp_path)
     before = sorted(path.name for path in tmp_path.iterdir())
@@ -152,6 +153,7 @@ def test_a_file_that_is_no_database_of_that_engine_is_refused_and_none_is_made(
         f"duckdb://{tmp_path}/r.sqlite::r": other,
         "duckdb:p.csv::r": "p.csv::r: is not a DuckDB file",
         "duckdb:empty.db::r": "empty.db::r: is not a DuckDB file",
+        "csv:p.csv.gz": "p.csv.gz: cannot be read: Not a gzipped file (b'x,')",
     }
     for where, reason in expected.items():
         outcome = refusal(where)
