@@ -111,10 +111,9 @@ def drawn_png(svg: str) -> bytes:
 
     drawing = QSvgRenderer(QByteArray(svg.encode()))
     image = QImage(drawing.defaultSize(), QImage.Format.Format_RGB32)
-    painter = QPainter(image)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    drawing.render(painter)
-    painter.end()
+    with QPainter(image) as painter:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        drawing.render(painter)
     encoded = _png_of(image)
     del application  # it had to live until here
     return encoded
@@ -159,9 +158,8 @@ def widget_png(widget: QWidget, scale: int) -> bytes:
 
     image = QImage(widget.size() * scale, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(scale)
-    painter = QPainter(image)
-    widget.render(painter, QPoint())
-    painter.end()
+    with QPainter(image) as painter:
+        widget.render(painter, QPoint())
     return _png_of(image)
 
 
@@ -179,7 +177,6 @@ def _widget_svg(widget: QWidget, title: str) -> str:
     generator.setDescription("The plane and the dual plane of geodp")
     generator.setSize(size)
     generator.setViewBox(QRect(QPoint(), size))
-    painter = QPainter(generator)
-    widget.render(painter, QPoint())
-    painter.end()
+    with QPainter(generator) as painter:
+        widget.render(painter, QPoint())
     return readable_xml(bytes(buffer.data().data()).decode(errors="replace"))

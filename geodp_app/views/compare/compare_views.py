@@ -114,17 +114,16 @@ def swatch(name: str, palette: Palette, ratio: float) -> QPixmap:
     picture = QPixmap(round(_SWATCH_WIDTH * ratio), round(_SWATCH_HEIGHT * ratio))
     picture.setDevicePixelRatio(ratio)
     picture.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(picture)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(tinted(palette.canvas, 1.0))
-    painter.drawRoundedRect(QRectF(0, 0, _SWATCH_WIDTH, _SWATCH_HEIGHT), 3, 3)
-    pen = stroke_pen(name, palette, 2.6 * ratio)
-    pen.setCapStyle(Qt.PenCapStyle.FlatCap)
-    painter.setPen(pen)
-    middle = _SWATCH_HEIGHT / 2
-    painter.drawLine(3, round(middle), _SWATCH_WIDTH - 3, round(middle))
-    painter.end()
+    with QPainter(picture) as painter:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(tinted(palette.canvas, 1.0))
+        painter.drawRoundedRect(QRectF(0, 0, _SWATCH_WIDTH, _SWATCH_HEIGHT), 3, 3)
+        pen = stroke_pen(name, palette, 2.6 * ratio)
+        pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+        painter.setPen(pen)
+        middle = _SWATCH_HEIGHT / 2
+        painter.drawLine(3, round(middle), _SWATCH_WIDTH - 3, round(middle))
     return picture
 
 

@@ -53,11 +53,10 @@ def cells_image(
     size = np.maximum(1, np.rint(_CELLS_SIZE * sides / longer)).astype(int)
     image = QImage(int(size[0]), int(size[1]), QImage.Format.Format_ARGB32_Premultiplied)
     image.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(image)
-    painter.setPen(Qt.PenStyle.NoPen)
     scale = size / sides
     origin = np.array([window.u0, window.v0])
-    try:
+    with QPainter(image) as painter:
+        painter.setPen(Qt.PenStyle.NoPen)
         for count, (cell, colour) in enumerate(zip(sheet.cells, colours.tolist(), strict=True)):
             if count % 256 == 0 and stop():
                 return None
@@ -66,8 +65,6 @@ def cells_image(
                 continue  # out of sight
             painter.setBrush(QColor(*colour))
             painter.drawPolygon(QPolygonF([QPointF(x, y) for x, y in pixels.tolist()]))
-    finally:
-        painter.end()
     return image, window
 
 

@@ -265,13 +265,12 @@ class StatusLine(QLabel):
         self._timer.start(TELL_FOR)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter, room = QPainter(self), self.contentsRect()
-        end = Qt.TextElideMode.ElideRight
+        room, end = self.contentsRect(), Qt.TextElideMode.ElideRight
         shown = self.fontMetrics().elidedText(self.text(), end, room.width())
         align, on = int(Qt.AlignmentFlag.AlignVCenter), self.isEnabled()
         role = self.foregroundRole()
-        self.style().drawItemText(painter, room, align, self.palette(), on, shown, role)
-        painter.end()
+        with QPainter(self) as painter:
+            self.style().drawItemText(painter, room, align, self.palette(), on, shown, role)
 
     def say(
         self, *, hint: str | None = None, message: str | None = None, tip: str | None = None
@@ -337,11 +336,6 @@ class FoldingRow(QWidget):
             self._row.addWidget(group, 0, Qt.AlignmentFlag.AlignLeft)
         self._row.insertStretch(len(groups) - apart, 1)
 
-    @property
-    def folded(self) -> bool:
-        """Whether the groups are one below the other."""
-        return self._row.direction() == _DOWN
-
     def fold(self) -> None:
         """Fold or unfold as the width asks; to be called when a group's width has changed."""
         wanted = _ACROSS if self.width() >= self._needed() else _DOWN
@@ -381,10 +375,9 @@ class Painted(Themed):
     """A widget that paints all of itself."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(cast("QWidget", self))
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self.draw(painter, self._palette)
-        painter.end()
+        with QPainter(cast("QWidget", self)) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            self.draw(painter, self._palette)
 
     def draw(self, painter: QPainter, palette: Palette) -> None:
         """Paint it, with smooth edges."""

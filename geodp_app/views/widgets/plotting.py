@@ -449,12 +449,11 @@ def line_swatch(colour: str, *, dashed: bool, size: QSize) -> QImage:
     """A short line as the sheets draw it, for a legend."""
     image = QImage(size, QImage.Format.Format_ARGB32_Premultiplied)
     image.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(image)
-    pen = QPen(QColor(colour), 2)
-    if dashed:
-        pen.setDashPattern([2.5, 1.5])
-    painter.setPen(pen)
-    middle = size.height() / 2
-    painter.drawLine(QPointF(0, middle), QPointF(size.width(), middle))
-    painter.end()
+    with QPainter(image) as painter:
+        pen = QPen(QColor(colour), 2)
+        if dashed:
+            pen.setDashPattern([2.5, 1.5])
+        painter.setPen(pen)
+        middle = size.height() / 2
+        painter.drawLine(QPointF(0, middle), QPointF(size.width(), middle))
     return image

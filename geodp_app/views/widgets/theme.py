@@ -191,8 +191,7 @@ def _draw(drawing: QSvgRenderer, side: int, ratio: float) -> QImage:
     pixels = round(side * ratio)
     image = QImage(pixels, pixels, QImage.Format.Format_ARGB32_Premultiplied)
     image.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(image)
-    drawing.render(painter, QRectF(0, 0, pixels, pixels))
-    painter.end()
+    with QPainter(image) as painter:
+        drawing.render(painter, QRectF(0, 0, pixels, pixels))
     image.setDevicePixelRatio(ratio)
     return image
