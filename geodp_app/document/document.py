@@ -250,13 +250,16 @@ class Document:
 
         self.history.amend(noted)
         self.mark_grown()
+        self._notify()
 
     def mark_grown(self) -> None:
         """There is more of a run than in the file; to play with simulated examples that are in none
         is nothing to ask about."""
+        known = self.history.dirty
         if self.path is not None or not self.work.simulated:
             self.history.mark_unsaved()
-        self._notify()
+        if self.history.dirty != known:
+            self._notify()
 
     # history and file
 

@@ -290,7 +290,8 @@ class RecentFiles:
         paths = [new, *(old for old in self._read() if old != new)][:MOST_RECENT]
         with contextlib.suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            atomic_write(self._file, json.dumps([str(each) for each in paths], indent=1) + "\n")
+            text = json.dumps([str(each) for each in paths], indent=1)
+            atomic_write(self._file, text + "\n", private=True)
 
     def _read(self) -> list[Path]:
         # read each time: another window may have written

@@ -433,6 +433,8 @@ class WindowRuns(QObject):
         if run is None:
             return
         run.add(reply.record, reply.views, reply.votes)
+        if not run.tried:
+            self.document.mark_grown()
         if run.sharpening and not run.quick:
             # there are many edges, and each changes little; the rest of one is no step to look at
             self.controller.set_delay(0.0 if run.between else self._pace / _EDGES_A_PIECE)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import signal
 import sys
 import tempfile
 import traceback
@@ -74,6 +75,12 @@ def run_window(path: Path | None = None) -> int:
     apply_theme(application, palette)
     window = MainWindow(palette, settings)
     sys.excepthook = partial(_report, window)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else nobody means it
+        # Ctrl+C in the terminal closes the window as its button does, which may ask already
+        signal.signal(
+            signal.SIGINT,
+            lambda *_: application.activeModalWidget() or QTimer.singleShot(0, window.close),
+        )
     window.show()
     # first the window, then the work
     QTimer.singleShot(0, lambda: window.begin(path))

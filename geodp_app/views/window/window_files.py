@@ -376,7 +376,16 @@ class WindowFiles(QObject):
         if not name:
             return None
         path = Path(name)
-        return path if path.suffix else path.with_suffix(suffix)
+        if path.suffix:
+            return path
+        path, button = path.with_suffix(suffix), QMessageBox.StandardButton
+        asked, more = f"Replace {path.name}?", f"It is in {path.parent} already."
+        icon, buttons = QMessageBox.Icon.Question, button.Yes | button.No
+        # the dialog has asked about the name as it was typed
+        taken = (
+            path.exists() and ask(self._window, icon, asked, more, buttons=buttons) != button.Yes
+        )
+        return None if taken else path
 
     def attempt(
         self, what: str, do: Callable[[], object], but: type[Exception] | tuple[()] = ()
@@ -396,7 +405,7 @@ class WindowFiles(QObject):
         return True
 
 
-#: Pause after the last change before it is saved, in milliseconds.
+#: From a change to when it is saved, with those after it, in milliseconds.
 PAUSE = 3000
 #: What is done beside the window.
 _SAVE = "save"
@@ -424,7 +433,8 @@ class WindowRecovery(QObject):
 
     def later(self) -> None:
         """Keep the work safe a little later, as something has changed."""
-        self._timer.start()
+        if not self._timer.isActive():  # changes that never rest are kept, too
+            self._timer.start()
 
     def save(self) -> None:
         """Keep the work now; a problem is told once and never stops anything."""
@@ -464,7 +474,9 @@ class WindowRecovery(QObject):
             both = button.Yes | button.No
             yes = ask(self._window, icon, said, found.text, buttons=both) == button.Yes
             opened = yes and self._files.attempt("recover the work", partial(self._open, found))
-            if opened or not yes:
+            if opened:
+                self.save()  # the work is never without a copy
+            if not yes or (opened and not self._complained):
                 discard(found.path)
             if opened:
                 return True

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import stat
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -315,6 +316,8 @@ def test_recent_files_are_newest_first_without_doubles_and_at_most_ten(tmp_path,
     expected = [files[5], *(file for file in reversed(files[3:]) if file != files[5])]
     assert list(recent.paths()) == expected
     assert list(RecentFiles(tmp_path / "config" / "geodp").paths()) == expected
+    # names of private files
+    assert stat.S_IMODE((tmp_path / "config" / "geodp" / "recent.json").stat().st_mode) == 0o600
 
 
 def test_missing_files_are_left_out_and_come_back(tmp_path):

@@ -1,5 +1,6 @@
 """Opening something else never touches the session's file; a crash loses no work."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from window_driver import (
     drag,
     drop,
     finish_run,
+    first_step,
     key,
     log_of,
     open_window,
@@ -117,6 +119,30 @@ def test_after_a_run_that_could_not_begin_the_session_is_saved_and_opened(
     assert len(window.document.work.examples.labels) == 50
     window.runs.adopt(refused)
     assert window.runs.current.run == refused
+
+
+def test_a_step_made_after_saving_is_not_in_the_file(qtbot, window, session):
+    window.document.set_sampling(n=500)
+    window.document.set_run(learner="cover", k=2, n_steps=2, finish="none")
+    first_step(qtbot, window)
+    assert window.files.save_to(session)
+    assert not window.document.history.dirty
+    key(window, Qt.Key.Key_F10)
+    qtbot.waitUntil(lambda: len(log_of(window).records) == 2)
+    assert window.document.history.dirty
+    assert window.isWindowModified()
+
+
+def test_a_name_that_gets_its_ending_replaces_nothing_unasked(window, session, monkeypatch):
+    before, asked = session.read_bytes(), list[str]()
+    window.document.change("rename", name="other")
+    choose_file(monkeypatch, session.with_suffix(""))
+    answers = iter([ANSWER.No, ANSWER.Yes])
+    monkeypatch.setattr(QMessageBox, "exec", lambda box: asked.append(box.text()) or next(answers))
+    action(window, "save_as")
+    assert (asked, session.read_bytes()) == (["Replace mine.geodp?"], before)
+    action(window, "save_as")
+    assert load_session(session).work.name == "other"
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -298,6 +324,45 @@ def test_work_that_is_declined_is_gone(qtbot, crashed, monkeypatch):
     assert not window.recovery.offer()
     assert not window.recovery.offer()
     assert not list(crashed.rglob("*.geodp"))
+
+
+# of a window to which Ctrl+C is said in its terminal
+_INTERRUPTED = """
+import os, signal, sys
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QMessageBox
+from geodp_app.views.window import app
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+application = app.make_application(offscreen=True)
+QMessageBox.exec = lambda box: print(box.text(), flush=True) or os._exit(1)
+QTimer.singleShot(0, lambda: os.kill(os.getpid(), signal.SIGINT))
+sys.exit(app.run_window())
+"""
+
+
+def test_ctrl_c_in_the_terminal_closes_the_window(tmp_path: Path) -> None:
+    argv, own = [sys.executable, "-c", _INTERRUPTED], {"XDG_CONFIG_HOME": str(tmp_path)}
+    done = subprocess.run(argv, env=os.environ | own, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+def test_recovered_work_is_never_without_a_copy(qtbot, crashed, monkeypatch):
+    monkeypatch.setattr(QMessageBox, "exec", lambda _: QMessageBox.StandardButton.Yes)
+    with open_window(crashed.parent) as window:
+        assert window.recovery.offer()
+        (kept,) = crashed.rglob("*.geodp")
+        assert len(load_session(kept).work.examples.labels) == 500
+        assert not window.recovery.offer()  # it is this window's now
+
+
+def test_changes_that_never_rest_are_kept(qtbot, tmp_path, monkeypatch):
+    monkeypatch.setattr(window_files, "PAUSE", 100)
+    with open_window(tmp_path) as window:
+        for name in "abcdefghij":
+            window.document.change("rename", name=name)
+            qtbot.wait(20)
+        assert list((tmp_path / "recovery").rglob("*.geodp"))
 
 
 def test_a_window_that_closes_leaves_nothing_to_recover(qtbot: QtBot, tmp_path: Path) -> None:
