@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QWidget
 
 from geodp_app.actions import key
 from geodp_app.document.document import Document
-from geodp_app.document.work import Work
+from geodp_app.document.work import SampleSettings, Work
 from geodp_app.files import document_files, session
 from geodp_app.files.autosave import Autosave, Recovery, discard, recoverable
 from geodp_app.files.document_files import Opened
@@ -101,6 +101,7 @@ class WindowFiles(QObject):
 
     def begin_with_example(self, name: str | None) -> None:
         """An example, drawn and sampled, with nothing to undo or to save."""
+        self.document.new()  # settings of something else may not suit it, nor draw a sample
         self.document.open_example(name or FIRST_EXAMPLE)
         self.document.sample()
         self.document.new(self.document.work)
@@ -203,7 +204,7 @@ class WindowFiles(QObject):
         if not self.may_discard():
             return False
         self.document.open_example(FIRST_EXAMPLE)
-        self.document.set_sampling(n=_LESSON)
+        self.document.change("small lesson", sampling=SampleSettings(n=_LESSON))
         self.document.set_run(learner="cover", epsilon=_LESSON_EPSILON)
         self.document.sample()
         self.document.mark_saved(None)

@@ -1,6 +1,7 @@
 """The real window, driven by clicks and keys."""
 
 import itertools
+import json
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from window_driver import (
     draw_l,
     finish_run,
     first_step,
+    front,
     key,
     layer,
     log_of,
@@ -38,6 +40,7 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import LEARNERS, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.learned_file import read_learned
+from geodp_app.files.points import read_examples
 from geodp_app.palette import load_palette
 from geodp_app.views.panels.dialogs import VertexDialog, VertexModel
 from geodp_app.views.run.live_run import REST
@@ -714,3 +717,36 @@ def test_no_number_of_the_plane_is_cut_by_its_border(qtbot: QtBot, window: MainW
             shown.adjust(-1, -1, 1, 1)  # places are no whole pixels
             for place, _, words in texts:
                 assert shown.contains(axis.mapRectToScene(place)), words
+
+
+def test_the_small_lesson_compares_and_what_is_private_is_written_for_its_owner_alone(
+    qtbot, window, tmp_path, monkeypatch
+):
+    def by_menu(name: str, menu: str) -> None:
+        (shown,) = (each.menu() for each in window.menuBar().actions() if each.text() == menu)
+        shown.popup(window.mapToGlobal(QPoint(0, 0)))
+        QTest.mouseClick(
+            shown, LEFT, pos=shown.actionGeometry(window.commands.by_id[name]).center()
+        )
+
+    monkeypatch.setattr(QMessageBox, "exec", lambda _: QMessageBox.StandardButton.Discard)
+    window.document.set_sampling(distribution="painted", noise=0.5)  # and nothing is painted
+    action(window, "release_view")
+    by_menu("lesson", "&Help")
+    examples, compare = window.document.work.examples, window.comparison
+    assert len(examples.labels) == 40
+    qtbot.waitUntil(lambda: len(compare.rows) == 2)
+    assert [row.contender.kind.id for row in compare.rows] == ["cover", "greedy-cover"]
+    compare.close()
+    front(window)
+    log = run(qtbot, window)
+    for name in ("export_examples", "export_steps"):
+        choose_file(monkeypatch, tmp_path / name)  # it gets its ending
+        by_menu(name, "&File")
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+    written = read_examples(tmp_path / "export_examples.csv")
+    assert np.array_equal(written.points, examples.points)
+    assert np.array_equal(written.labels, examples.labels)
+    first, *steps = map(json.loads, (tmp_path / "export_steps.jsonl").read_text().splitlines())
+    assert "private" in first["warning"].lower()
+    assert len(steps) == len(log.records)

@@ -244,6 +244,8 @@ def test_another_document_ends_it(qtbot: QtBot, window: MainWindow, tmp_path: Pa
 def test_unsaved_work_is_asked_about(qtbot, window, monkeypatch):
     key(window, Qt.Key.Key_P)
     window.document.edit("clear the drawing", Drawing(window.document.drawing.grid))
+    window.document.set_sampling(distribution="painted")  # nothing is
+    window.document.set_run(learner="discs")
     mine = window.document.work
     assert window.document.history.dirty
     answers = [QMessageBox.StandardButton.Cancel, QMessageBox.StandardButton.Discard]
@@ -254,6 +256,7 @@ def test_unsaved_work_is_asked_about(qtbot, window, monkeypatch):
     begin(qtbot, window)
     assert not answers
     assert window.files.shows_opening
+    assert window.document.work.run.learner == "cover"
     press(window, Qt.Key.Key_Escape)
     assert not window.document.history.dirty
 
