@@ -41,7 +41,6 @@ class Autosave:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._own: Path | None = None
         self._owner: IO[bytes] | None = None
         self._busy = threading.Lock()
 
@@ -62,36 +61,34 @@ class Autosave:
         with self._busy:
             if called_off():
                 return None
-            own = self._claim()
-            assert self._owner is not None
+            owner = self._claim()
             path = None if original is None else os.path.abspath(original)
-            with named_failures(own / _OWNER):  # in place: a new file would not be locked
-                self._owner.seek(0)
-                self._owner.truncate()
-                self._owner.write(json.dumps({"pid": os.getpid(), "original": path}).encode())
-            save_session(own / _FILE, work, run)
-            return own / _FILE
+            with named_failures(owner.name):  # in place: a new file would not be locked
+                owner.seek(0)
+                owner.truncate()
+                owner.write(json.dumps({"pid": os.getpid(), "original": path}).encode())
+            kept = Path(owner.name).with_name(_FILE)
+            save_session(kept, work, run)
+            return kept
 
     def discard(self) -> None:
         """Remove the recovery file: all is saved, or may be lost.  Work may go on."""
         with self._busy:
             if self._owner is not None:
                 self._owner.close()
-            if self._own is not None:
-                discard(self._own / _FILE)
-            self._own = self._owner = None
+                discard(Path(self._owner.name).with_name(_FILE))
+            self._owner = None
 
-    def _claim(self) -> Path:
-        """This window's folder, its owner file locked."""
-        if self._own is not None:
-            return self._own
-        with named_failures(self._folder):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=self._folder))  # for this user alone
-            self._owner = (own / _OWNER).open("xb", buffering=0)
-        _try_lock(self._owner)
-        self._own = own
-        return own
+    def _claim(self) -> IO[bytes]:
+        """The owner file of this window's folder, locked."""
+        if self._owner is None:
+            with named_failures(self._folder):
+                self._folder.mkdir(parents=True, exist_ok=True)
+                # for this user alone
+                own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=self._folder))
+                self._owner = (own / _OWNER).open("xb", buffering=0)
+            _try_lock(self._owner)
+        return self._owner
 
 
 @dataclass(frozen=True, slots=True)

@@ -288,9 +288,9 @@ class RecentFiles:
         """Put a file first."""
         new = Path(os.path.abspath(path))
         paths = [new, *(old for old in self._read() if old != new)][:MOST_RECENT]
+        text = json.dumps([str(each) for each in paths], indent=1)
         with contextlib.suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            text = json.dumps([str(each) for each in paths], indent=1)
             atomic_write(self._file, text + "\n", private=True)
 
     def _read(self) -> list[Path]:

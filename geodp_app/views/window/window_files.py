@@ -41,8 +41,6 @@ from geometry.mask import GIS_ENDINGS
 
 #: Opened first: four triangles cover its shape.
 FIRST_EXAMPLE = "L"
-#: Examples and epsilon of the small lesson.
-_LESSON, _LESSON_EPSILON = 40, 100.0
 
 _SESSION = "geodp session (*.geodp)"
 _SHAPES = "Shapes (*.geojson *.json)"
@@ -53,8 +51,6 @@ _POINTS = " ".join(
     f"*{ending}" for ending in sorted({*TEXT_ENDINGS, *LAYER_ENDINGS, ".parquet"} - {".gdb"})
 )
 _IMPORT = f"Examples ({_POINTS} {' '.join(f'*{ending}' for ending in sorted(MAP_ENDINGS))})"
-#: Said before there is a run.
-_WAITS = f"Export waits for a run ({key('run')}): nothing is learned yet"
 #: Bytes of a file that is read before anything is shown: some tens of milliseconds.
 SMALL = 1 << 20
 _PROBLEMS = (InputError, GeoJSONError, BoundsError, PictureError, OSError, MemoryError)
@@ -204,8 +200,8 @@ class WindowFiles(QObject):
         if not self.may_discard():
             return False
         self.document.open_example(FIRST_EXAMPLE)
-        self.document.change("small lesson", sampling=SampleSettings(n=_LESSON))
-        self.document.set_run(learner="cover", epsilon=_LESSON_EPSILON)
+        self.document.change("small lesson", sampling=SampleSettings(n=40))
+        self.document.set_run(learner="cover", epsilon=100.0)
         self.document.sample()
         self.document.mark_saved(None)
         self.opened.emit()
@@ -244,7 +240,7 @@ class WindowFiles(QObject):
         """Why there is nothing to export yet; empty if there is."""
         log = self.runs.current
         if log is None:
-            return _WAITS
+            return f"Export waits for a run ({key('run')}): nothing is learned yet"
         if log.release is None:
             return "Export waits for the end of the run: nothing is released before"
         return ""
