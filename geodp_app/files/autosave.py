@@ -84,8 +84,7 @@ class Autosave:
         if self._owner is None:
             with named_failures(self._folder):
                 self._folder.mkdir(parents=True, exist_ok=True)
-                # for this user alone
-                own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=self._folder))
+                own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=self._folder))  # this user's alone
                 self._owner = (own / _OWNER).open("xb", buffering=0)
             _try_lock(self._owner)
         return self._owner
