@@ -248,7 +248,8 @@ def whole(name: str, value: Any, low: int | None = None) -> int:
     >>> whole("grid", np.int64(64)), whole("grid", 64.0)
     (64, 64)
     """
-    if _is_number(value) and math.isfinite(value):
+    # no float: a whole number may be beyond them all
+    if _is_number(value) and value not in (math.inf, -math.inf) and value == value:
         number = int(value)
         if number == value and (low is None or number >= low):
             return number

@@ -148,10 +148,16 @@ MECHANISM = Parameter(
     "A draw by the exponential mechanism, or noise on the losses of the whole list.",
     "exponential", choices=(("exponential", "Exponential"), ("laplace", "Noise on all losses")),
 )  # fmt: skip
-BOUND = Parameter("bound", "whole number", "Bound", "Largest loss of one example.", 1, low=1)
+#: Sums of losses of nine billion examples are whole numbers of 64 bits.
+_MOST_LOSS = 10**9
+
+BOUND = Parameter(
+    "bound", "whole number", "Bound", "Largest loss of one example.", 1, low=1, high=_MOST_LOSS
+)
 LOSS_LEVELS = Parameter(
     "levels", "whole number", "Levels",
     "Real losses in [0, 1] are rounded to so many steps.", unset="losses are whole numbers", low=1,
+    high=_MOST_LOSS,
 )  # fmt: skip
 ACCOUNT = Parameter(
     "account", "choice", "Account", "How counts and selections are charged together.", "optimal",

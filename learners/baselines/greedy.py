@@ -88,8 +88,7 @@ class GreedyUnionLearner(Estimator):
 
     def _planned(self) -> Run:
         def begin(counts: GridCounts, watch: Watch | None) -> Stream:
-            k = check_count("k", self.k)
-            limit = step_count(self.n_steps, k)
+            limit = step_count(self.n_steps, self.k)
             if self.loss_weight is not None:
                 check_count("the weight of a loss", self.loss_weight)
             check_count("the number of boxes", self.max_boxes)
@@ -103,7 +102,7 @@ class GreedyUnionLearner(Estimator):
                     alive, lattice, self.piece, objective, max_boxes=self.max_boxes, watch=watch
                 )
 
-            parameters = (("k", k), ("steps", limit), ("loss_weight", self.loss_weight))
+            parameters = (("k", self.k), ("steps", limit), ("loss_weight", self.loss_weight))
             return Stream(_records(counts, self.role, search, limit), lattice, parameters)
 
         return Run(None, begin)

@@ -55,7 +55,6 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.core.estimator import Estimator, Run, Stream, labelled_stream
 from learners.core.selection import Role, SelectionProgress, Watch
-from learners.declaration import check_count
 from learners.privacy.accounting import (
     Charge,
     Neighbours,
@@ -341,7 +340,7 @@ class NoisyHistogramLearner(Estimator):
 
     def _planned(self) -> Run:
         HalfplaneLattice(self.grid)  # refuses a grid that cannot be used at all
-        given = 0 if self.cells is None else check_count("cells", self.cells)
+        given = self.cells or 0
         if given > (most := min(MOST_PER_SIDE, self.grid + 1)):
             raise ValueError(f"cells must be at most {most} along a side, got {given}")
         counted, private = self.cells is None, self.seed is None

@@ -71,7 +71,7 @@ from learners.boolean.formulas import (
 from learners.core.records import Diagnostics
 from learners.core.selection import Role, set_cover_score
 from learners.cover.set_cover import AccountChoice, Budget, by_account, plan_budget, step_count
-from learners.declaration import check_count, check_open_unit
+from learners.declaration import check_count
 from learners.privacy.accounting import (
     Charge,
     Neighbours,
@@ -195,9 +195,8 @@ def _one_by_one(
     `budget_of` says what a learner may spend over d variables in so many steps.
     """
     learner = self._fresh()
-    k = check_count("k", learner.k)
+    k = learner.k
     steps = step_count(learner.n_steps, k, getattr(learner, "alpha", None))
-    check_open_unit(beta=learner.beta)
     source = open_source(learner.seed)
     columns, labels = self._examples(X, y)
     budget = budget_of(learner, columns.d, steps, source.private)

@@ -108,10 +108,7 @@ class GreedyConjunctionLearner(BooleanLearner):
 
     def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         learner = self._fresh()
-        limit = None
-        if learner.n_steps is not None:
-            limit = check_count("the number of steps", learner.n_steps)
-        columns, labels = self._examples(X, y)
+        limit, (columns, labels) = learner.n_steps, self._examples(X, y)
         parameters = () if limit is None else (("steps", limit),)
         records = _greedy_steps(columns, labels, learner.role, limit)
         return self._publish(records, columns.d, parameters, None)

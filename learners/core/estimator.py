@@ -41,7 +41,6 @@ from learners.core.sklearn_support import (
 from learners.core.support import Support
 from learners.privacy.accounting import Neighbours, PrivacySpent
 from learners.privacy.randomness import open_source
-from learners.registry import check_declared
 
 SelectionName = Literal["envelope", "arrangement"]
 
@@ -320,9 +319,7 @@ class Estimator(WithParameters, ABC):
     def _settled(self) -> tuple[Run, PrivacySpent | None]:
         """The run that the parameters ask for, and what it spends, with what its check costs."""
         run = self._planned()
-        spent = run.spent if self.check is None else with_check(run.spent, self.check)
-        check_declared(type(self).__name__, self.get_params())
-        return run, spent
+        return run, run.spent if self.check is None else with_check(run.spent, self.check)
 
     def _start(self, learner: Self, counts: GridCounts, watch: Watch | None) -> Steps:
         """The records of a run on a sample that has been checked; checks the parameters now."""

@@ -133,7 +133,7 @@ class LearnedShape:
 
         Parameters
         ----------
-        X : array or data frame, shape (n, 2), or GeoDataFrame
+        X : array or data frame, shape (n, 2), in space (n, 3), or GeoDataFrame
             As a learner with these bounds takes them; without bounds grid points.
 
         Raises
@@ -141,7 +141,8 @@ class LearnedShape:
         ValueError
             If a point is none, or lies outside the bounds.
         """
-        return self.labels(check_points(X, self.release.d, bounds=self.frame.bounds))
+        dimensions = getattr(self.release.lattice, "dimensions", 2)
+        return self.labels(check_points(X, self.release.d, dimensions, self.frame.bounds))
 
     def labels(self, points: Ints) -> Ints:
         """As :meth:`predict`, of points of the grid, shape (n, 2)."""

@@ -30,9 +30,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.arrays import Flags, Ints
+from geometry.coordinates import unmasked
 from learners.core.examples import check_labels, spelled
 from learners.declaration import read
 from learners.privacy.accounting import PrivacySpent
+from learners.registry import check_declared
 
 _OF_A_SEARCH = (
     "a search over parameters fits this private learner: each run spends its epsilon, and the "
@@ -144,11 +146,13 @@ class WithParameters:
         Raises
         ------
         ValueError
-            If a value is of another kind than is declared.
+            If a value is of another kind than is declared, or beyond what is.
         """
         declared = get_type_hints(type(self))
         given = self.get_params()
-        return type(self)(**{name: read(name, declared[name], given[name]) for name in given})
+        own = {name: read(name, declared[name], given[name]) for name in given}
+        check_declared(type(self).__name__, own)
+        return type(self)(**own)
 
     def __sklearn_clone__(self) -> Self:
         """What scikit-learn's `clone` makes: the same learner, not fitted.
@@ -290,10 +294,20 @@ def share_right(
         Points and labels, shape (n,), as :meth:`fit` takes them.
     sample_weight : array of float, shape (n,), optional
         What each point counts; by default all the same.
+
+    Raises
+    ------
+    ValueError, TypeError, NotFittedError
+        As `predict`; or if a label is none, or there is no point that counts.
     """
     predicted = self._zeros_and_ones(X)
     right = predicted == check_labels(y, len(predicted), self.positive)
-    weights = None if sample_weight is None else np.asarray(sample_weight)
+    weights = np.ones(len(right)) if sample_weight is None else unmasked(sample_weight)
+    if weights.shape != right.shape or weights.dtype.kind not in "iufb":
+        raise ValueError("sample_weight must be numbers, one for each point")
+    weights = weights.astype(np.float64)
+    if not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
+        raise ValueError("a score needs points that count: weights from 0 on, not all of them 0")
     return float(np.average(right, weights=weights))
 
 

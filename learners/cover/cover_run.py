@@ -23,14 +23,13 @@ from learners.cover.set_cover import (
     step_law,
 )
 from learners.cover.sharpening import plan_sharpened, sharpened_steps
-from learners.declaration import check_count, check_open_unit
 from learners.envelope.envelope_selection import EnvelopeSelection, RefinedSelection
 from learners.privacy.randomness import open_source
 
 
 def cover_run(
     parameters: CoverParameters,
-    k: Pieces | None,
+    k: Pieces,
     lattice: Lattice,
     selection: Sampler,
     *,
@@ -57,10 +56,11 @@ def cover_run(
     ValueError
         If a parameter is out of range; as the run begins, if k is too large for so many examples.
     """
-    k = _check_k(k, finish)
+    # the edges of one triangle divide the square without any need
+    if k == "auto" and finish == "none":
+        raise ValueError("k = 'auto' is for covers that are sharpened: give the number of pieces")
     sharpened = finish == "sharpen" and k != 1
     steps = step_count(parameters.n_steps, k, alpha, triangles=finish is not None)
-    check_open_unit(beta=parameters.beta)
     # one triangle alone is drawn by its mistakes, without a noisy count
     share = 0.0 if finish == "sharpen" and k == steps == 1 else noise_share(k)
     terms = (
@@ -118,16 +118,3 @@ def plane_cover(parameters: PlaneParameters, k: Pieces, finish: Finish | None = 
     made = EnvelopeSelection if parameters.selection == "envelope" else ArrangementSelection
     selection = made(lattice, parameters.piece)
     return cover_run(parameters, k, lattice, selection, alpha=parameters.alpha, finish=finish)
-
-
-def _check_k(k: Pieces | None, finish: Finish | None) -> Pieces:
-    if k is None:
-        raise ValueError("k is missing: give the number of pieces")
-    if k != "auto":
-        return check_count("k", k)
-    if finish is None:
-        raise ValueError("k = 'auto' is for unions of triangles: give the number of pieces")
-    # the edges of one triangle divide the square without any need
-    if finish == "none":
-        raise ValueError("k = 'auto' is for covers that are sharpened: give the number of pieces")
-    return "auto"

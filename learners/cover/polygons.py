@@ -276,7 +276,7 @@ class ConvexPolygonLearner(Estimator):
 
     epsilon: float = 1.0
     delta: float = 1e-6
-    k: Pieces | None = None
+    k: int | None = None
     grid: int = 1024
     bounds: Box | None = None
     tiles: int | None = None

@@ -160,7 +160,7 @@ class _LeastLoss(WithParameters):
         if rows.ndim == 0 or targets.ndim == 0 or len(rows) != len(targets):
             raise ValueError("X and y must hold the same examples: as many rows of each")
         whole = own.levels is None
-        bound = check_count("bound", own.bound) if whole else check_count("levels", own.levels or 0)
+        bound = own.levels or own.bound
         sums, n = own._sum(rows, targets, bound), len(rows)
         choice, more = chosen(own, sums, bound)
         losses = sums / (max(1, n) * (1 if whole else bound))

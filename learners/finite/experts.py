@@ -50,6 +50,7 @@ from learners.privacy.accounting import (
 from learners.privacy.composition import selection_account
 from learners.privacy.exponential_mechanism import exponential_index
 from learners.privacy.randomness import open_source
+from learners.registry import BOUND
 
 
 def hedge_rate(experts: int, rounds: int) -> float:
@@ -92,7 +93,9 @@ class MultiplicativeWeights:
         if self.rate <= 0:
             raise ValueError(f"rate must be a positive number, got {rate}")
         self.experts = check_count("experts", experts)
-        self.bound = check_count("bound", bound)
+        self.bound = whole("bound", bound)
+        if not BOUND.accepts(self.bound):
+            raise ValueError(BOUND.refusal(bound))
         self.cumulative = np.zeros(self.experts, dtype=np.int64)
 
     def weights(self) -> Floats:

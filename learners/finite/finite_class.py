@@ -66,9 +66,9 @@ class MemorizedLabels:
     privacy: None = None
 
     def predict(self, X: ArrayLike) -> Ints:
-        """Labels 0/1, shape (n,), of points 0..N-1, shape (n,)."""
+        """Labels 0/1, shape (n,), of points 0..N-1, as the learner takes them; else ValueError."""
         labels = np.array(self.table, dtype=np.int64)
-        return np.asarray(labels[np.asarray(X, dtype=np.int64)])
+        return np.asarray(labels[check_domain_points(X, len(labels))])
 
 
 class MemorizingLearner(WithParameters):
@@ -99,7 +99,7 @@ class MemorizingLearner(WithParameters):
     predict, score = predict_as_came, share_right
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Take down the labels of points X (n,); the last label of a point that has several.
+        """Take down the labels of points X, (n,) or (n, 1); the last of a point that has several.
 
         Raises
         ------
@@ -108,13 +108,9 @@ class MemorizingLearner(WithParameters):
         """
         configured = self._fresh()
         points = check_count("points", configured.points)
-        where = unmasked(X)
-        if where.ndim != 1 or (len(where) and where.dtype.kind not in "iu"):
-            raise ValueError(f"X must be whole numbers of shape (n,), got {where.dtype}")
-        if len(where) and not (where.min() >= 0 and where.max() < points):
-            raise ValueError(f"a point of X is outside 0..{points - 1}")
+        where = check_domain_points(X, points)
         labels = below_array(open_source(configured.seed), 2, points) == 1
-        labels[where.astype(np.int64)] = self._check_labels(y, len(where))
+        labels[where] = self._check_labels(y, len(where))
         self.release_ = MemorizedLabels(type(self).__name__, tuple(labels.tolist()))
         return self
 

@@ -259,7 +259,7 @@ class StabilityLearner(Estimator):
 
     def _planned(self) -> Run:
         budget = plan_for(self, plan_sparse_vector, self.seed is None)
-        k = check_count("k", self.k)
+        k = self.k
         lattice = HalfplaneLattice(self.grid)
         # where the public points come from, as the release says it
         choice: str = self.points or "refined"

@@ -50,7 +50,7 @@ from learners.core.estimator import PlaneParameters, Run, Stream
 from learners.core.records import Mistakes, StepRecord, Tidied, TileStep, halfplanes_of
 from learners.core.selection import Selected, SelectionProgress, Watch, thread_map
 from learners.core.support import noisy_support
-from learners.declaration import check_count, check_open_unit
+from learners.declaration import check_open_unit
 from learners.envelope.envelope_selection import (
     PLAIN_BOXES,
     PLAIN_WHERE_WRONG,
@@ -75,7 +75,6 @@ from learners.privacy.randomness import RandomSource, open_source
 from learners.tiles.borders import Agreeing, border_strength, labels_beside
 from learners.tiles.tidying import largest_speck, one_nat_side, tidied, without_speck
 from learners.tiles.tile_choice import (
-    MOST_PER_SIDE,
     choice_rate,
     choose_per_side,
     noisy_mistakes,
@@ -238,13 +237,9 @@ def tile_run(
         value = getattr(parameters, name)
         if value != default:
             raise ValueError(f"{name} = {value!r} belongs to a run with k pieces: give k")
-    if parameters.edges not in (1, 2):
-        raise ValueError(f"a tile's piece has at most 1 or 2 edges, not {parameters.edges!r}")
     # refuses a grid that cannot be used at all, and more tiles than it has points
     HalfplaneLattice(parameters.grid, parameters.measure)
-    given = 0 if parameters.tiles is None else check_count("tiles", parameters.tiles)
-    if given > MOST_PER_SIDE:
-        raise ValueError(f"tiles must be at most {MOST_PER_SIDE} along a side, got {given}")
+    given = parameters.tiles or 0
     square = tile_square(parameters.grid, given) if given else ()
     counting = parameters.tiles is None or support is not None
     # of tiles that are given, how densely examples lie is not asked, and their number is not noisy

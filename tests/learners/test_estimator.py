@@ -142,6 +142,11 @@ def test_a_score_may_weigh_the_points():
     assert model.predict(X).tolist() == [1, 0]
     assert model.score(X, [1, 1]) == 0.5
     assert model.score(X, ["yes", "inside"], sample_weight=[3, 1]) == 0.75
+    for wrong in ([0, 0], [-1, 2], [np.nan, 1], [np.inf, 1], [1, 2, 3], ["a", "b"], [1j, 1], 2):
+        with pytest.raises(ValueError, match="weight"):
+            model.score(X, [1, 1], sample_weight=wrong)
+    with pytest.raises(ValueError, match="points that count"):
+        model.score(X[:0], [])
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ def test_more_steps_may_be_asked_for_and_are_paid_for() -> None:
 @pytest.mark.parametrize(
     ("model", "reason"),
     [
-        (ConvexPolygonLearner(k="auto"), "k = 'auto' is for unions of triangles"),
+        (ConvexPolygonLearner(k="auto"), "k must be a whole number, got 'auto'"),
         (DiscUnionLearner(k="auto"), "k must be a whole number, got 'auto'"),
         (PolygonUnionLearner(k="auto", alpha=0.1), "alpha chooses the number of steps by k"),
         (

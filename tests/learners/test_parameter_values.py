@@ -103,6 +103,15 @@ def test_a_whole_number_is_one_whatever_its_type(value: Any) -> None:
     assert type(read("epsilon", float, value)) is float
 
 
+@every
+def test_no_number_is_too_large_to_be_read(declared: Learner) -> None:
+    X, y = sample(declared)
+    for each in declared.parameters:
+        if each.kind == "whole number" and each.high < math.inf:
+            with pytest.raises(ValueError, match=rf"^{each.name} must be a whole number and lie"):
+                made(declared, **{each.name: 10**400}).fit(X, y)
+
+
 def test_choices_and_auto_of_an_array_are_those_that_are_declared() -> None:
     model = made(
         BY_ID["cover"], k=np.array(["auto"])[0], measure=np.array(["paper"])[0]
@@ -113,16 +122,16 @@ def test_choices_and_auto_of_an_array_are_those_that_are_declared() -> None:
 
 
 @every
-def test_a_plan_refuses_what_is_beyond_what_is_declared(declared: Learner) -> None:
+def test_a_run_refuses_what_is_beyond_what_is_declared(declared: Learner) -> None:
     """Nothing is entered in a ledger then, and every release can be read back."""
-    if not issubclass(declared.load(), Estimator):
-        return
+    X, y = sample(declared)
     for each in declared.parameters:
         for value in (each.low - 1, each.low, each.high, each.high + 1):
             if each.kind == "choice" or math.isinf(value) or each.accepts(value):
                 continue
+            model = made(declared, **{each.name: value})
             with pytest.raises(ValueError, match=r"must|has|outside|degree|use a whole"):
-                made(declared, **{each.name: value}).plan()
+                model.plan() if isinstance(model, Estimator) else model.fit(X, y)
 
 
 @pytest.mark.parametrize("kind", [StableQueryClassifier, StableSoftClassifier, LabelPrivateLearner])

@@ -176,8 +176,8 @@ def test_the_smallest_and_the_largest_grid(d: int) -> None:
         ({"n_steps": 3}, "give k"),
         ({"alpha": 0.1}, "give k"),
         ({"selection": "arrangement"}, "give k"),
-        ({"edges": 3}, "at most 1 or 2 edges"),
-        ({"edges": 0}, "at most 1 or 2 edges"),
+        ({"edges": 3}, "edges must be a whole number and lie between 1 and 2, not 3"),
+        ({"edges": 0}, "edges must be a whole number and lie between 1 and 2, not 0"),
         ({"tiles": 66}, "has no 66 tiles"),
     ],
 )

@@ -220,6 +220,7 @@ def test_whatever_is_wrong_can_be_caught_from_the_one_import(examples, tmp_path)
         (lambda: geodp.learn(frame, "tiles", grid=8, levels=3), "levels means nothing to tiles"),
         (lambda: geodp.learn(examples, epsilon="1"), "tiles: epsilon must be a finite number"),
         (lambda: geodp.learn(examples, seed=-1), "seed must be a whole number of at least 0"),
+        (lambda: geodp.learn(examples, tiles=10**400), "tiles must be a whole number and lie"),
         (lambda: geodp.compare(examples, []), "there is no learner to compare"),
         (lambda: geodp.compare(examples, holdout=1), "holdout must lie strictly between 0 and 1"),
         (lambda: geodp.compare(frame, grid=8, tiles=2), "compare takes no tiles"),
@@ -547,6 +548,7 @@ def test_a_body_in_space_is_told_without_a_picture(
     html = model.fit(X, X[:, 0] > 0)._repr_html_()
     assert "Not private" in html
     assert "<svg" not in html
+    assert model.placed().predict(X).tolist() == model.predict(X).tolist()
     with pytest.raises(ValueError, match="no shape in the plane"):
         model.to_geojson()
 

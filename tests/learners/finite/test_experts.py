@@ -160,6 +160,7 @@ def _after_one_choice() -> PrivateExperts:
         ({"delta": 0.0}, "delta must lie"),
         ({"neighbours": "all"}, "neighbours must be"),
         ({"bound": 0}, "bound must be"),
+        ({"bound": 2**62}, "bound must be"),  # the losses' sum would wrap around
     ],
 )
 def test_impossible_parameters_are_refused(options: dict[str, object], message: str) -> None:

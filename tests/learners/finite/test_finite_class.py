@@ -23,6 +23,7 @@ from learners.finite.empirical_risk import choose_least
 from learners.finite.finite_class import (
     ConceptClass,
     FiniteClass,
+    MemorizingLearner,
     PointClass,
     ThresholdClass,
     check_domain_points,
@@ -229,6 +230,9 @@ def test_erm_rounds_real_losses_one_by_one_and_in_batches(monkeypatch: pytest.Mo
         ({"levels": 9}, [[0.2, math.nan]], "nan"),
         ({}, [0, 1], "shape"),
         ({"bound": 0}, [[0, 0]], "bound must be a whole number"),
+        # their sums would wrap around: one example more moves them by more than it is charged for
+        ({"bound": 2**62}, [[0, 2**62]], "bound must be a whole number and lie between"),
+        ({"levels": 10**15}, [[0, 1.0]], "levels must be a whole number and lie between"),
     ],
 )
 def test_impossible_losses_and_parameters_are_refused(options, losses, message):
@@ -241,6 +245,11 @@ def test_impossible_losses_and_parameters_are_refused(options, losses, message):
 def test_wrong_classes_and_examples_are_refused() -> None:
     with pytest.raises(ValueError, match=r"row 1: 7 is not a point of the domain 0..6"):
         FiniteClassLearner(concepts=PointClass(7)).fit([0, 7], [0, 1])
+    by_heart = MemorizingLearner(points=7, seed=1).fit([[1], [2]], [0, 1])
+    for learn in (by_heart.predict, by_heart.release_.predict):
+        for off in ([-1], [7], [1.5], ["1"], [[1, 2]]):
+            with pytest.raises(ValueError, match=r"not a point|X must"):
+                learn(off)
     for wrong in ([0.5], [math.nan], [-1]):
         with pytest.raises(ValueError, match="is not a point"):
             check_domain_points(wrong, 4)
