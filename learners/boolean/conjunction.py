@@ -198,11 +198,11 @@ def _one_by_one(
     k = learner.k
     steps = step_count(learner.n_steps, k, getattr(learner, "alpha", None))
     source = open_source(learner.seed)
-    columns, labels = self._examples(X, y)
+    columns, labels = learner._examples(X, y)
     budget = budget_of(learner, columns.d, steps, source.private)
     stream = records(LiteralCover(columns, labels, learner.role), k, budget, source)
     parameters = (("k", k), ("steps", steps), ("beta", learner.beta))
-    return self._publish(stream, columns.d, parameters, budget.spent)
+    return self._publish(learner, stream, columns.d, parameters, budget.spent)
 
 
 class ConjunctionLearner(BooleanLearner):

@@ -108,10 +108,10 @@ class GreedyConjunctionLearner(BooleanLearner):
 
     def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         learner = self._fresh()
-        limit, (columns, labels) = learner.n_steps, self._examples(X, y)
+        limit, (columns, labels) = learner.n_steps, learner._examples(X, y)
         parameters = () if limit is None else (("steps", limit),)
         records = _greedy_steps(columns, labels, learner.role, limit)
-        return self._publish(records, columns.d, parameters, None)
+        return self._publish(learner, records, columns.d, parameters, None)
 
 
 class GreedyDisjunctionLearner(GreedyConjunctionLearner):
@@ -171,7 +171,7 @@ class ConsistentConjunctionLearner(BooleanLearner):
 
     def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         learner = self._fresh()
-        columns, labels = self._examples(X, y)
+        columns, labels = learner._examples(X, y)
         d = columns.d
         kept = np.flatnonzero(LiteralCover(columns, labels, learner.role).lost()[: 2 * d] == 0)
         order = kept[np.argsort(kept % d, kind="stable")].tolist()
@@ -179,9 +179,8 @@ class ConsistentConjunctionLearner(BooleanLearner):
         kept_ones = [
             one for one in literals if one is not None and not (learner.monotone and one.negated)
         ]
-        self._keep(
-            [LiteralRelease(one, None) for one in kept_ones], d, _stated(learner.monotone), None
-        )
+        released = [LiteralRelease(one, None) for one in kept_ones]
+        self._keep(learner, released, d, _stated(learner.monotone), None)
         return iter(())
 
 
@@ -287,7 +286,7 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
     def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         learner = self._fresh()
         rate = consistency_rate(learner.epsilon, learner.neighbours)
-        columns, labels = self._examples(X, y)
+        columns, labels = learner._examples(X, y)
         d = columns.d
         base, most = ("2^d", MOST_MONOTONE) if learner.monotone else ("3^d", MOST_VARIABLES)
         if d > most:
@@ -304,7 +303,7 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
         selection = Charge("selections", float(rate))
         spent = pure_spent(learner.epsilon, learner.neighbours, source.private, selection)
         released = [LiteralRelease(one, None) for one in literals_of(drawn, d, dual, only)]
-        self._keep(released, d, _stated(learner.monotone), spent)
+        self._keep(learner, released, d, _stated(learner.monotone), spent)
         return iter(())
 
 

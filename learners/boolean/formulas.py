@@ -350,18 +350,20 @@ class BooleanLearner(WithParameters, ABC):
         labels = self._check_labels(y, columns.n)
         names = column_names(X)
         if names is not None:
-            self.feature_names_in_: NDArray[np.object_] = names
+            self.feature_names_in_ = names
         return columns, labels
 
     def _keep(
         self,
+        learner: BooleanLearner,
         steps: Iterable[LiteralRelease],
         d: int,
         parameters: tuple[tuple[str, Any], ...],
         privacy: PrivacySpent | None,
     ) -> None:
-        """Set the release of a complete run."""
+        """Set the release of a learner's complete run, and what it learned of its examples."""
         released = tuple(steps)
+        self._take(vars(learner))
         self.release_: FormulaRelease = FormulaRelease(
             learner=type(self).__name__,
             role=self.role,
@@ -374,6 +376,7 @@ class BooleanLearner(WithParameters, ABC):
 
     def _publish(
         self,
+        learner: BooleanLearner,
         stream: Iterator[LiteralStep],
         d: int,
         parameters: tuple[tuple[str, Any], ...],
@@ -384,7 +387,7 @@ class BooleanLearner(WithParameters, ABC):
         for record in stream:
             released.append(record.release)
             if record.step == record.steps:
-                self._keep(released, d, parameters, privacy)
+                self._keep(learner, released, d, parameters, privacy)
             yield record
 
     def _fitted(self) -> FormulaRelease:

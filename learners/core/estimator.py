@@ -299,10 +299,10 @@ class Estimator(WithParameters, ABC):
         points, labels = check_examples(
             X, y, learner._side(), self.dimensions, learner._bounds(), learner.positive
         )
-        self._named(y, labels)
+        learner._named(y, labels)
         names = column_names(X)
         if names is not None:
-            self.feature_names_in_: NDArray[np.object_] = names
+            learner.feature_names_in_ = names
         return learner, points, labels
 
     def _counted(self, points: Ints, labels: Flags) -> GridCounts:
@@ -353,7 +353,7 @@ class Estimator(WithParameters, ABC):
             released.append(record.release)
             if record.step == record.steps:
                 common = type(self).__name__, stream.lattice, stream.parameters, spent
-                self._take(learner)
+                self._take(vars(learner))
                 self.bounds_: Bounds | None = learner._bounds()
                 release = release_of(common, self.role, released, stream.support)
                 self.release_: Release = finish(release)

@@ -95,6 +95,7 @@ class WithParameters:
     """
 
     release_: Any
+    feature_names_in_: NDArray[np.object_]
 
     #: Of a clone of scikit-learn's: whether its parameters have been set since.
     _tried: bool
@@ -198,14 +199,14 @@ class WithParameters:
         """
         if self.__dict__.get("_tried") and getattr(self, "seed", 0) is None:
             warnings.warn(_OF_A_SEARCH, PrivacyWarning, stacklevel=4)
-        for name in [name for name in self.__dict__ if name.endswith("_")]:
-            del self.__dict__[name]
+        self._take({})
         return self.validated()
 
-    def _take(self, learner: Self) -> Self:
-        """Take over what the learner of a run has learned."""
-        vars(self).update((name, value) for name, value in vars(learner).items() if name[-1] == "_")
-        return self
+    def _take(self, learned: Mapping[str, Any]) -> None:
+        """Know what the learner of a run has learned, of its variables, and nothing of another."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        vars(self).update((name, value) for name, value in learned.items() if name.endswith("_"))
 
     def _check_labels(self, y: ArrayLike, n: int) -> Flags:
         """Labels of n examples, bool (n,); how they are spelled is kept for predictions."""

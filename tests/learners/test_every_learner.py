@@ -4,6 +4,7 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 import shapely
 from every_learner import made, sample
@@ -165,3 +166,21 @@ def test_the_shape_is_the_prediction_off_its_border(declared: Learner) -> None:
     clear = shapely.distance(shape.boundary, spots) > 1 / 64
     clear &= (X.min(axis=1) > 0) & (X.max(axis=1) < 8)
     assert (shapely.contains(shape, spots)[clear] == model.predict(X)[clear]).all()
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [one for one in LEARNERS if hasattr(one.load(), "steps") and "consistent" not in one.id],
+    ids=lambda one: one.id,
+)
+def test_a_run_knows_its_own_examples_whatever_other_run_has_begun(declared: Learner) -> None:
+    X, y = sample(declared)
+    model = made(declared)
+    first = model.steps(X, np.where(y, "yes", "no"))
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"][: X.shape[1]])
+    list(model.steps(frame, np.where(y, 1, -1)))
+    assert model.classes_.tolist() == [-1, 1]
+    assert model.feature_names_in_.tolist() == list(frame.columns)
+    list(first)
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert not hasattr(model, "feature_names_in_")
