@@ -142,6 +142,12 @@ def _named(labels: NDArray[Any], positive: Any) -> NDArray[Any]:
         # None and NaN are no labels: a NaN is not equal to itself
         none = {word for word in found if word is None or word != word}
         return np.array([float("nan") if w in none else found[w] for w in words], dtype=np.float64)
+    try:
+        known = not len(labels) or bool(np.full((), positive, labels.dtype) == positive)
+    except (OverflowError, TypeError, ValueError):
+        known = False
+    if not known:
+        raise ValueError(f"positive = {positive!r:.60} cannot be a label of y, of {labels.dtype}")
     ones = (labels == positive).astype(np.float64)
     return np.where(np.isnan(labels), np.nan, ones) if labels.dtype.kind == "f" else ones
 

@@ -280,6 +280,21 @@ def test_a_sample_of_one_class_has_the_opposite_for_the_other(label, positive, p
     assert empty.classes_.tolist() == [0, 1]
 
 
+@pytest.mark.parametrize(
+    ("y", "positive"),
+    [
+        ([3, 3], "3"), ([3, 3], 3.5), ([3, 3], "wet"), ([3, 3], 2**70), ([True, True], "yes"),
+        ([1.0, 1.0], np.nan), (np.array([255, 255], dtype=np.uint8), 300),
+    ],
+)  # fmt: skip
+def test_a_label_that_no_example_can_have_is_refused(y, positive):
+    # all that was learned was called by the other label, or NumPy's own error told of no label
+    model = learners.QuadtreeLearner(grid=16, positive=positive, seed=1)
+    with pytest.raises(ValueError, match=r"^positive = .* cannot be a label of y, of "):
+        model.fit([[1, 1], [2, 2]], y)
+    assert model.fit(np.empty((0, 2)), []).predict([[1, 1]]).shape == (1,)
+
+
 def test_other_labels_need_the_one_that_is_1() -> None:
     y = np.where(LOW, "forest", "water")
     with pytest.raises(ValueError, match=r"row 0: label .*'forest'.*positive= names the label"):
