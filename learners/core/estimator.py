@@ -325,23 +325,22 @@ class Estimator(WithParameters, ABC):
         """The records of a run on a sample that has been checked; checks the parameters now."""
         run, spent = learner._settled()
         part = learner.check
+        # what it refuses, it refuses now: of a run with a check, that of all examples
+        begun = None if run.draws else run.begin(counts, watch)
 
         def begin() -> Begun:
             if part is None:
-                return run.begin(counts, watch), lambda release: release
+                return begun or run.begin(counts, watch), lambda release: release
             # examples that the learner does not see (docs/privacy.md, lemma 11)
             source = open_source(vars(learner)["seed"], "check")
             rest, held = divided(counts, part, source)
             finish = partial(checked, held=held, part=part, source=source)
             return run.begin(rest, watch), finish
 
-        begun = None if run.draws or part is not None else begin()
         # by the name that was promised or a new one: two runs never have one name
         name = self.__dict__.pop("_next_run", None)
         spent = None if spent is None else spent.of_run(name)
-        if begun is None:
-            return Steps(self._keep(learner, begin, spent), None)
-        return Steps(self._keep(learner, lambda: begun, spent), begun[0])
+        return Steps(self._keep(learner, begin, spent), begun if part is None else None)
 
     def _keep(
         self, learner: Self, begin: Callable[[], Begun], spent: PrivacySpent | None

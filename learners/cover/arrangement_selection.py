@@ -154,7 +154,7 @@ class ArrangementSelection:
         sample = _sample(counts)
         if not (math.isfinite(rate) and rate >= 0):
             raise ValueError(f"rate must be finite and not negative, got {rate}")
-        self._check_cells(len(set(sample)))
+        self.check_cells(counts)
         cells = 0
 
         def built(number: int) -> None:
@@ -183,8 +183,9 @@ class ArrangementSelection:
             self.lattice, classes, pairs, pieces_of, values, weights, total, cells, log_mass
         )
 
-    def _check_cells(self, lines: int) -> None:
-        """Refuse before building when the worst case has too many cells."""
+    def check_cells(self, counts: GridCounts) -> None:
+        """Refuse before building when the worst case has too many cells (ValueError)."""
+        lines = len(set(_sample(counts)))
         parts = 2 if self.lattice.measure == "chord" else 1
         worst = len(self.lattice.sheets) * parts * (1 + lines + lines * (lines - 1) // 2)
         if worst > self.max_cells:

@@ -54,7 +54,7 @@ def cover_run(
     Raises
     ------
     ValueError
-        If a parameter is out of range; as the run begins, if k is too large for so many examples.
+        If a parameter is out of range; as the run begins, if the examples are too many.
     """
     # the edges of one triangle divide the square without any need
     if k == "auto" and finish == "none":
@@ -81,6 +81,8 @@ def cover_run(
                 f"k = {k} pieces and so many examples make scores beyond {MOST_EXAMPLES}, where "
                 "arithmetic is exact: use a smaller k, or fewer examples"
             )
+        if isinstance(selection, ArrangementSelection):
+            selection.check_cells(counts)
         source = open_source(parameters.seed)
         ahead = None
         # with a seed a draw must be the same, however much time there is before it

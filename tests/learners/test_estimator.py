@@ -80,6 +80,20 @@ def test_nothing_is_drawn_before_the_first_record_is_asked_for(declared, changes
     assert bool(drawn) == declared.private
 
 
+@pytest.mark.parametrize("check", [None, 0.2])
+def test_what_the_examples_rule_out_is_refused_at_the_call(check):
+    X = np.indices((40, 40)).reshape(2, -1).T
+    by_cells = {"k": 2, "selection": "arrangement", "grid": 64}
+    votes = {"neighbours": "replace-label", "queries": 1_600, "chunks": 9, "epsilon": 8.0}
+    for model in (
+        learners.PolygonUnionLearner(**by_cells, check=check),
+        learners.ConvexPolygonLearner(**by_cells, check=check),
+        learners.StabilityLearner(**votes, grid=64, check=check),
+    ):
+        with pytest.raises(ValueError, match=r"may have more than .* cells|are too few"):
+            model.steps(X, X[:, 0] > 9)
+
+
 def test_each_private_run_has_a_name_of_its_own_that_its_plan_says():
     model = learners.NoisyHistogramLearner(grid=16, cells=2)
     names = [model.fit(SQUARE, INSIDE).release_.privacy.run for _ in range(2)]
