@@ -153,6 +153,8 @@ class AmplifiedLearner(WithParameters):
     release_ : object
         That of the chosen run, under the name of this learner; what may be published.  If no run
         gave a hypothesis it is the first run's.
+    bounds_ : Bounds or None
+        Where the grid of a learner of regions lies.
     diagnostics_ : AmplifiedDiagnostics
 
     Examples
@@ -218,7 +220,7 @@ class AmplifiedLearner(WithParameters):
         self.diagnostics_ = AmplifiedDiagnostics(
             tuple(sizes.tolist()), len(test), tuple(made.get(i) for i in range(plan.runs))
         )
-        released = models[chosen].release_
+        released, self.bounds_ = models[chosen].release_, getattr(models[chosen], "bounds_", None)
         # no learner states parameters of these names
         own = (("amplified", type(self.learner).__name__), ("runs", plan.runs))
         self.release_ = replace(
@@ -232,7 +234,7 @@ class AmplifiedLearner(WithParameters):
         self._require_fitted()
         # what a private learner predicts is a function of its release
         asked = type(self.learner)(**self.learner.get_params())
-        asked.release_ = self.release_
+        asked.release_, asked.bounds_ = self.release_, self.bounds_
         return np.asarray(asked.predict(X))
 
     def _given(self) -> dict[str, Any]:

@@ -31,7 +31,6 @@ from numpy.typing import ArrayLike, NDArray
 from geometry.arrays import Ints
 from geometry.coordinates import unmasked
 from learners.core.sklearn_support import WithParameters
-from learners.declaration import check_count
 from learners.privacy.accounting import (
     Charge,
     Neighbours,
@@ -78,11 +77,10 @@ def choose_least(
     mechanism: Mechanism = "exponential",
 ) -> Choice:
     """Choose a hypothesis by its sum of losses, int64 of shape (hypotheses,); one example's loss is
-    at most the bound, at least 1.
+    at most the bound, from 1 to 10^9: int64 holds the sums.
 
     Raises ValueError if a parameter is out of range.
     """
-    check_count("bound", bound)
     inner = pure_budget(epsilon, neighbours)
     if mechanism == "exponential":
         rate = private_rate(inner, bound, one_way=True)
@@ -91,13 +89,11 @@ def choose_least(
         selection = Charge("selections", float(rate * bound))
         spent = pure_spent(epsilon, neighbours, source.private, selection)
         return Choice(index, None, spent)
-    if mechanism == "laplace":
-        scale = bound * noise_scale(inner, len(sums))
-        sums_charge = Charge("noisy sums of losses", float(bound / scale), len(sums))
-        noisy = sums + discrete_laplace_array(source, scale, len(sums))
-        spent = pure_spent(epsilon, neighbours, source.private, sums_charge)
-        return Choice(int(np.argmin(noisy)), tuple(int(s) for s in noisy), spent)
-    raise ValueError(f"unknown mechanism {mechanism!r}: use 'exponential' or 'laplace'")
+    scale = bound * noise_scale(inner, len(sums))
+    sums_charge = Charge("noisy sums of losses", float(bound / scale), len(sums))
+    noisy = sums + discrete_laplace_array(source, scale, len(sums))
+    spent = pure_spent(epsilon, neighbours, source.private, sums_charge)
+    return Choice(int(np.argmin(noisy)), tuple(int(s) for s in noisy), spent)
 
 
 def chosen(learner: Any, sums: Ints, bound: int) -> tuple[Choice, tuple[tuple[str, Any], ...]]:

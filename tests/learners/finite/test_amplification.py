@@ -11,7 +11,12 @@ import pytest
 import tiny_samples
 from numpy.typing import NDArray
 
-from learners import FiniteClassLearner, PrivateFiniteClassLearner, PrivateParityLearner
+from learners import (
+    FiniteClassLearner,
+    PrivateFiniteClassLearner,
+    PrivateParityLearner,
+    ThresholdLearner,
+)
 from learners.core.codec import release_from_dict, release_to_dict
 from learners.finite import amplification, empirical_risk
 from learners.finite.amplification import AmplifiedLearner, plan_amplification
@@ -97,6 +102,15 @@ def test_what_is_published_is_one_run_under_this_name() -> None:
     assert again.diagnostics_ == model.diagnostics_
     fresh = AmplifiedLearner(learner=base).fit([], []).privacy_
     assert fresh.private
+
+
+@pytest.mark.parametrize("bounds", [None, (0, 0, 16, 16)])
+def test_learners_of_regions_are_amplified_too(bounds: Any) -> None:
+    X = np.indices((17, 17)).reshape(2, -1).T.repeat(9, axis=0)
+    one = ThresholdLearner(grid=16, bounds=bounds, direction="right")
+    model = AmplifiedLearner(learner=one, seed=1).fit(X, X[:, 0] > 7)
+    assert model.score(X, X[:, 0] > 7) > 0.9
+    assert release_from_dict(release_to_dict(model.release_)) == model.release_
 
 
 def test_runs_without_an_answer_are_left_out() -> None:
