@@ -262,14 +262,12 @@ def plan_parity(
             )
         blocks = 1 if beta is None else math.ceil(math.log2(2 / beta))
         fail, share = COIN // 2, epsilon / 4
-    elif constants == "tight":
+    else:
         options = [1] if beta is None else range(1, _MOST_BLOCKS + 1)
         found = [(_inclusion(epsilon, neighbours, _fail(beta, t)) / t, t) for t in options]
         blocks = max(found)[1]
         fail = _fail(beta, blocks)
         share = _inclusion(epsilon, neighbours, fail)
-    else:
-        raise ValueError(f"unknown constants {constants!r}: use 'tight' or 'source'")
     # rounded down by more than all roundings before: some 2^-50 of it
     used = math.floor(share * (1 - test_share) * COIN / blocks) - 2
     if used < 1:

@@ -193,6 +193,8 @@ class ChunkClassifier(WithParameters, ABC, Generic[Queries]):
 def asked_points(X: ArrayLike, left: int) -> NDArray[Any]:
     """Points to be asked about, refused if fewer queries are left."""
     points = unmasked(X)
+    if points.ndim == 0:
+        raise ValueError("points to be asked about must have shape (m, ...)")
     if len(points) > left:
         raise ValueError(f"{len(points)} points are too many: {left} queries are left")
     return points
@@ -377,7 +379,7 @@ class StableSoftClassifier(ChunkClassifier[SoftQueries], after={"halts": ["width
             Before :meth:`fit`.
         """
         points, own = asked_points(X, self.queries_left_), self.validated()
-        each = np.full(len(points), own.width) if widths is None else np.asarray(widths)
+        each = np.full(len(points), own.width) if widths is None else unmasked(widths)
         if each.shape != (len(points),):
             raise ValueError(f"widths must have shape ({len(points)},), got {each.shape}")
         for width in each.tolist():

@@ -139,9 +139,9 @@ class LabelPrivateLearner(WithParameters):
             points, labels, asked = split_sample(points, labels, most, source)
         else:
             asked = unmasked(public)
-        if not 1 <= len(asked) <= check_count("queries", configured.queries):
+        if not asked.ndim or not 1 <= len(asked) <= check_count("queries", configured.queries):
             raise ValueError(
-                f"public must hold 1 to {configured.queries} points (queries), got {len(asked)}"
+                f"public must hold 1 to {configured.queries} points, not of shape {asked.shape}"
             )
         shared = configured.get_params(deep=False)
         del shared["final"], shared["unanswered"]

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.arrays import Floats, Ints
-from learners.declaration import check_count
+from learners.declaration import check_count, real
 from learners.privacy.randomness import RandomSource
 from learners.stability.sample_and_aggregate import (
     ConstantModel,
@@ -109,7 +109,7 @@ def check_width(width: float) -> None:
 
     Raises ValueError unless it lies in [1e-6, 1].
     """
-    if not 1e-6 <= width <= 1:
+    if not 1e-6 <= real("a width", width) <= 1:
         raise ValueError(f"a width must lie in [1e-6, 1], got {width}")
 
 

@@ -40,7 +40,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -107,12 +107,7 @@ Ask = Callable[[Ints], Iterable[QueryRelease]]
 def label_points(
     ask: Ask, choice: PointChoice, d: int, most: int, source: RandomSource
 ) -> list[tuple[Point, QueryRelease]]:
-    """Choose points of 0..d and have them labelled, until `most` are or the run is halted.
-
-    Raises ValueError if the choice is unknown.
-    """
-    if choice not in get_args(PointChoice):
-        raise ValueError(f"points must be 'refined' or 'random', got {choice!r}")
+    """Choose points of 0..d and have them labelled, until `most` are or the run is halted."""
     if choice == "random":
         points = below_array(source, d + 1, 2 * most).reshape(most, 2)
         return label_given(ask, points)

@@ -206,6 +206,8 @@ def test_a_split_protects_labels_and_says_so() -> None:
         LabelPrivateLearner(**common).fit(X[:60], y[:60])
     with pytest.raises(ValueError, match="public must hold"):
         LabelPrivateLearner(**common).fit(X, y, public=X[:61])
+    with pytest.raises(ValueError, match="public must hold"):
+        LabelPrivateLearner(**common).fit(X, y, public=5)
 
 
 def test_coins_and_omissions() -> None:

@@ -95,7 +95,7 @@ def test_points_end_with_the_budget_and_with_the_halts() -> None:
     assert len(found) == (FIRST_CELLS + 1) ** 2
     assert sum(a.status == "unstable" for _, a in found) == 1
     with pytest.raises(ValueError, match="points must be"):
-        label_points(oracle, "all", 100, 10, SeededRandom(2))  # type: ignore[arg-type]
+        StabilityLearner(points="all").plan()  # type: ignore[arg-type]
 
 
 def test_a_shuffle_is_uniform() -> None:

@@ -154,6 +154,17 @@ def test_predictions_across_a_border_are_answered_by_shifted_bins() -> None:
         queries.ask(around, 0.1)
 
 
+def test_what_cannot_be_asked_spends_no_query() -> None:
+    X = np.indices((9, 9)).reshape(2, -1).T
+    base = GradientDescentClassifier(grid=8, steps=9)
+    model = StableSoftClassifier(base=base, queries=4, chunks=9, seed=1).fit(X, X[:, 0] // 5)
+    masked = np.ma.array([0.1], mask=[True])
+    for points, widths in ((5, None), (X[:1], ["x"]), (X[:1], [None]), (X[:1], masked)):
+        with pytest.raises(ValueError, match=r"must|masked"):
+            model.steps(points, widths)
+    assert model.queries_left_ == 4
+
+
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])
 def test_printed_soft_constants(epsilon: float) -> None:
     m, halts, delta = 50, 4, 1e-6
