@@ -266,7 +266,7 @@ def test_what_cannot_be_compared_is_refused_at_the_call():
     with pytest.raises(InputError, match="same name: tiles, tiles"):
         compare(examples, examples, [tiles, tiles])
     wrong = Contender("odd", KINDS["tiles"], (("epsilon", -1.0),))
-    with pytest.raises(InputError, match="odd: epsilon must be a positive number"):
+    with pytest.raises(InputError, match="odd: epsilon must be a number and be above 0"):
         compare(examples, examples, [tiles, wrong])
 
 

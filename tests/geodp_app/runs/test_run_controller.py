@@ -89,7 +89,9 @@ def test_wrong_settings_fail_the_run_with_the_reason(recorder: Recorder, qtbot: 
     c.start(job(epsilon=-1.0))
     c.run()
     qtbot.waitUntil(lambda: c.state == "failed")
-    assert recorder.all("failed") == ["The run failed: epsilon must be a positive number, got -1.0"]
+    assert recorder.all("failed") == [
+        "The run failed: epsilon must be a number and be above 0, not -1.0"
+    ]
     c.start(job())
     c.step()
     qtbot.waitUntil(lambda: bool(recorder.all("stepped")))

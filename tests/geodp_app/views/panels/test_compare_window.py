@@ -213,7 +213,9 @@ def test_a_rehearsal_on_a_drawing_has_a_row_for_each_and_the_command_to_run(
     compare.rehearsal.epsilons.clear()
     typed(compare.rehearsal.epsilons, "-1")
     press(compare.compare_button)
-    assert compare.banner.text().startswith("Histogram, epsilon = -1: epsilon must be a positive")
+    assert compare.banner.text() == (
+        "Histogram, epsilon = -1: epsilon must be a number and be above 0, not -1.0."
+    )
     assert compare.rehearsed == rows
     assert not compare.controller.busy
 
