@@ -298,7 +298,7 @@ def test_classes_too_large_are_refused_with_their_size() -> None:
         SimplexUnionLearner(levels=16).steps(X, [0])
     with pytest.raises(ValueError, match=r"outside 1\.\.64"):
         ConvexPolytopeLearner(grid=65).steps(X, [0])
-    with pytest.raises(ValueError, match="reach must be .* between 1 and 12"):
+    with pytest.raises(ValueError, match=r"reach must be .* between 1 and 12"):
         ConvexPolytopeLearner(reach=13).steps(X, [0])
     with pytest.raises(ValueError, match="reach 1"):
         SimplexSelection3(HalfspaceLattice3(4, 2))
