@@ -148,7 +148,7 @@ MECHANISM = Parameter(
     "A draw by the exponential mechanism, or noise on the losses of the whole list.",
     "exponential", choices=(("exponential", "Exponential"), ("laplace", "Noise on all losses")),
 )  # fmt: skip
-#: Sums of losses of nine billion examples are whole numbers of 64 bits.
+#: Four billion examples of such losses have sums that 64 bits hold.
 _MOST_LOSS = 10**9
 
 BOUND = Parameter(

@@ -69,9 +69,9 @@ def as_zero_or_one(rows: ReadRows, words: LabelWords = COMMON) -> ReadRows:
 
 
 def as_spoken(rows: ReadRows) -> ReadRows:
-    """The same, where words of several pairs stand side by side and each says inside or outside;
-    else the rows as they are: whoever chooses two labels, chooses among these.  0 beside -1 may be
-    another answer."""
+    """The rows as :func:`as_zero_or_one` makes them, if their labels are words of several pairs
+    (yes, 0, 1) and each says inside or outside; else as they are, for a person to choose which of
+    the labels mean what.  So 0 beside -1 stays: -1 may stand for "unknown"."""
     found = set(rows.labels)
     one_pair = any(found <= set(pair) for pair in OPPOSITES)
     known = all(COMMON.says(word) is not None for word in found)

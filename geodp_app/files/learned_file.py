@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -162,8 +164,8 @@ def shape_files(
         private = shape.privacy is not None and shape.privacy.private
         about["statement"] = "differentially private" if private else "not private"
         about = {name: value for name, value in about.items() if name not in _LONG}
-        if shape.privacy is not None and round(delta := shape.privacy.delta, 15) < delta:
-            about["delta"] = round(delta, 15) + 1e-15  # never less than is proved
+        for name in {"epsilon", "delta"} & set(about):  # never less than is proved
+            about[name] = math.ceil(Fraction(about[name]) * 10**15) / 10**15
     wkb = [
         shapely.to_wkb(shapely.MultiPolygon([layer]) if layer.geom_type == "Polygon" else layer)
         for layer in layers.values()

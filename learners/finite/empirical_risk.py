@@ -68,6 +68,15 @@ class Choice:
         return ErmRelease(name, self.index, self.noisy_sums, parameters, spent)
 
 
+def check_sums(count: int, bound: int) -> None:
+    """Refuse so many examples, or rounds, of losses up to the bound that int64 might not hold
+    their sums (ValueError)."""
+    if count * bound > 1 << 62:
+        raise ValueError(
+            f"{count:,} losses of up to {bound:,} may add up to more than 64 bits hold"
+        )
+
+
 def choose_least(
     sums: Ints,
     bound: int,
@@ -77,7 +86,7 @@ def choose_least(
     mechanism: Mechanism = "exponential",
 ) -> Choice:
     """Choose a hypothesis by its sum of losses, int64 of shape (hypotheses,); one example's loss is
-    at most the bound, from 1 to 10^9: int64 holds the sums.
+    at most the bound, and the sums of all examples are exact (:func:`check_sums`).
 
     Raises ValueError if a parameter is out of range.
     """
@@ -157,7 +166,8 @@ class _LeastLoss(WithParameters):
             raise ValueError("X and y must hold the same examples: as many rows of each")
         whole = own.levels is None
         bound = own.levels or own.bound
-        sums, n = own._sum(rows, targets, bound), len(rows)
+        check_sums(n := len(rows), bound)
+        sums = own._sum(rows, targets, bound)
         choice, more = chosen(own, sums, bound)
         losses = sums / (max(1, n) * (1 if whole else bound))
         self.diagnostics_ = ErmDiagnostics(n, float(losses[choice.index]), float(losses.min()))

@@ -38,6 +38,7 @@ from numpy.typing import ArrayLike
 from geometry.arrays import Floats, Ints
 from geometry.coordinates import unmasked
 from learners.declaration import check_count, real, whole
+from learners.finite.empirical_risk import check_sums
 from learners.privacy.accounting import (
     GIVEN_UP,
     AccountName,
@@ -277,6 +278,7 @@ class PrivateExperts:
         private = self._source.private
         self.plan = plan_experts(experts, self._rounds, *budget, neighbours, private)
         self._weights = MultiplicativeWeights(experts=experts, rate=self.plan.rate, bound=bound)
+        check_sums(self._rounds, self._weights.bound)
         # per unit of the whole losses, exactly
         self._rate = Fraction(self.plan.rate) / self._weights.bound
         self._chosen: list[int] = []

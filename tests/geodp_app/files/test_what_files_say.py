@@ -89,6 +89,13 @@ ASKED = [
 ]
 
 
+def test_a_shapefile_states_no_less_than_was_spent(tmp_path):
+    """Its numbers have 15 decimals, and those of 1/3 would be less."""
+    shape = geodp.learn(geodp.sample("L", 500, grid=64, seed=1), "histogram", epsilon=1 / 3)
+    geodp.save(shape, tmp_path / "h.shp")
+    assert 1 / 3 < geopandas.read_file(tmp_path / "h.shp")["epsilon"][0] < 1 / 3 + 1e-15
+
+
 @pytest.mark.parametrize(("road", "ending"), ASKED)
 def test_a_file_says_how_right_it_is_and_where_it_had_reports(
     reports, expected, road, ending, tmp_path

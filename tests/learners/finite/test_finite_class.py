@@ -20,6 +20,7 @@ from learners import (
 )
 from learners.finite import empirical_risk
 from learners.finite.empirical_risk import choose_least
+from learners.finite.experts import PrivateExperts
 from learners.finite.finite_class import (
     ConceptClass,
     FiniteClass,
@@ -240,6 +241,18 @@ def test_impossible_losses_and_parameters_are_refused(options, losses, message):
     with pytest.raises(ValueError, match=message):
         model.fit(np.zeros((1, 1)), np.zeros(1))
     assert not hasattr(model, "release_")
+
+
+def test_more_losses_than_64_bits_can_add_up_are_refused_before_any_is_asked_for() -> None:
+    asked: list[object] = []
+    n = (1 << 62) // 10**9 + 1
+    X = np.broadcast_to(np.uint8(0), (n, 1))
+    model = PrivateERM(losses=lambda X, y: asked.append(X) or X, bound=10**9)
+    with pytest.raises(ValueError, match="more than 64 bits hold"):
+        model.fit(X, X[:, 0])
+    assert not asked
+    with pytest.raises(ValueError, match="more than 64 bits hold"):
+        PrivateExperts(experts=2, rounds=n, bound=10**9)
 
 
 def test_wrong_classes_and_examples_are_refused() -> None:
