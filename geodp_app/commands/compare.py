@@ -27,7 +27,7 @@ from geodp_app.progress import (
 from geodp_app.runs import comparison, rehearsal
 from geodp_app.runs.comparison import remarks, table
 from geodp_app.runs.rehearsal import TESTED, contenders_of, rehearsal_remarks, rehearsal_table
-from geometry.errors import InputError
+from geometry.errors import InputError, refusals
 from learners.privacy.accounting import PrivacySpent
 from learners.privacy.privacy_loss import accounting_document
 from learners.privacy.several_runs import joint_relation
@@ -169,13 +169,8 @@ def _read(options: argparse.Namespace) -> tuple[Examples, Examples]:
     examples = points.read(options.points, options, quiet=options.quiet)
     _refuse_none(options.points, examples)
     if options.test is None:
-        parts = hold_out(examples, options.holdout, options.seed)
-        if not all(len(part.labels) for part in parts):
-            raise InputError(
-                f"{options.points}: {len(examples.labels)} examples are too few to hold some out; "
-                "give --test FILE or another --holdout"
-            )
-        return parts
+        with refusals(f"{options.points}: give --test FILE or another --holdout", InputError):
+            return hold_out(examples, options.holdout, options.seed)
     test = points.read(options.test, options, fallback=examples.frame, quiet=options.quiet)
     if test.frame != examples.frame:
         raise InputError(

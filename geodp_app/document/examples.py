@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp_app.formatting import counted
 from geometry.arrays import Ints
+from geometry.errors import InputError
 from geometry.grid import Frame as Frame
 from geometry.halfplane import FINE_D
 from learners.privacy.randomness import SeededRandom, SystemRandom, words
@@ -64,11 +66,15 @@ def hold_out(
 
     Each example is held out with probability `share`, independently of the others: then one
     example more or less changes one of the two parts by that example, and the learners' epsilon
-    holds for all examples together.  Cutting off a fixed share would change both parts.
+    holds for all examples together.  Cutting off a fixed share would change both parts.  Raises
+    InputError if either part is empty.
     """
     # a stream of its own: the learners draw from the seed's, samples from numpy's
     source = SystemRandom() if seed is None else SeededRandom(seed, "/holdout")
     held = (words(source, len(examples.labels)) >> np.uint64(11)) < share * 2.0**53
+    if held.all() or not held.any():
+        number = counted(len(held), "example")
+        raise InputError(f"{number}: too few to hold some out to test on")
     points, labels = examples.points, examples.labels
     kept, tested = (
         replace(examples, points=points[part], labels=labels[part]) for part in (~held, held)

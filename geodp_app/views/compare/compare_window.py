@@ -273,11 +273,7 @@ class CompareWindow(QDialog):
         test = fresh_sample(work) if document.drawing.shapes else None
         if test is not None:
             return CompareJob(work.examples, test, contenders)
-        parts = hold_out(work.examples, _HELD_OUT, work.run["seed"])
-        if not all(len(part.labels) for part in parts):
-            number = counted(len(work.examples.labels), "example")
-            raise InputError(f"{number}: too few to hold some out to test on")
-        return CompareJob(*parts, contenders)
+        return CompareJob(*hold_out(work.examples, _HELD_OUT, work.run["seed"]), contenders)
 
     def contenders(self, run: RunSettings) -> tuple[Contender, ...]:
         """The learners that are ticked, as they would run."""

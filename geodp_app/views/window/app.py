@@ -76,7 +76,8 @@ def run_window(path: Path | None = None) -> int:
     window = MainWindow(palette, settings)
     sys.excepthook = partial(_report, window)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else nobody means it
-        # Ctrl+C in the terminal closes the window as its button does, which may ask already
+        # Ctrl+C in the terminal closes the window as its button does, which may ask already; it is
+        # heard within the second in which garbage is looked for
         signal.signal(
             signal.SIGINT,
             lambda *_: application.activeModalWidget() or QTimer.singleShot(0, window.close),

@@ -293,6 +293,16 @@ def test_each_example_is_held_out_by_a_coin_of_its_own():
     assert (np.sort(together, axis=0) == np.sort(examples.points, axis=0)).all()
 
 
+def test_too_few_to_hold_some_out_are_refused_on_every_road(tmp_path, capsys):
+    (tmp_path / "p.csv").write_text("x,y,label\n3,4,1\n")
+    few = "1 example: too few to hold some out to test on"
+    assert f"give --test FILE or another --holdout: {few}" in fails(
+        capsys, "compare", tmp_path / "p.csv", "--grid", 8
+    )
+    with pytest.raises(InputError, match=few):
+        geodp.compare(geodp.read_points(tmp_path / "p.csv", grid=8), ["histogram"])
+
+
 def test_corners_are_counted_once():
     square = shapely.box(0, 0, 4, 4)
     hole = shapely.box(1, 1, 2, 2)
