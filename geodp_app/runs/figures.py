@@ -133,14 +133,8 @@ class Figure:
 _ERRORS = (
     ("Test error", "On examples the learner did not see"),
     ("Empirical error", "On the learner's examples"),
-    (
-        "False positives",
-        "Learned as inside though labelled 0, as a share of the learner's examples",
-    ),
-    (
-        "False negatives",
-        "Learned as outside though labelled 1, as a share of the learner's examples",
-    ),
+    ("False positives", "Learned as inside though labelled 0, of the learner's examples"),
+    ("False negatives", "Learned as outside though labelled 1, of the learner's examples"),
 )
 
 _COVERED = "Examples labelled 1 inside the shape so far, of all, also those kept for a check"
