@@ -236,6 +236,8 @@ def build_parser(arguments: Sequence[str] | None = None) -> Parser:
             from geodp_app.commands.arguments import add_verb  # not for a list of verbs
 
             add_verb(verbs, verb, verb_module(verb), summary)
+            # whose help tells of the options that it has
+            parser.prog = "geodp" if arguments is None else f"geodp {verb}"
         else:
             verbs.add_parser(verb, help=summary)
     return parser

@@ -15,13 +15,6 @@ RawHelp = argparse.RawDescriptionHelpFormatter
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line."""
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does it, but a verb refuses by itself what it does not know."""
-        found, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
-        return found, unknown
-
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage and exiting."""
         if message.startswith("unrecognized arguments: ") and " -" not in message:
