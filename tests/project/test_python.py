@@ -512,7 +512,8 @@ def test_a_notebook_shows_a_picture_and_the_statement(examples: Examples) -> Non
     html = private._repr_html_()
     assert "(2, 1e-40)-differentially private" in html
     assert "<strong" not in html
-    (path,) = re.findall(r'<path d="([^"]+)"', html)
+    # the shape's colour: where too few reports lie is hatched beside it
+    (path,) = re.findall(r'<path d="([^"]+)" fill="#009E73"', html)
     rings = [np.array(re.findall(r"[\d.]+", ring), float).reshape(-1, 2)
              for ring in path.split("Z")[:-1]]  # fmt: skip
     drawn = sum(shapely.Polygon(ring).area for ring in rings)  # the L has no holes
