@@ -128,10 +128,10 @@ def filmed(path: Path, *options: str) -> tuple[list[Image.Image], list[int]]:
 def test_an_animation_goes_from_before_the_first_step_to_rest(films, tmp_path, capsys):
     name = "run.gif"
     frames, times = filmed(
-        tmp_path / name, "--example", "tri", "--n", "2000", "--learner", "tiles",
+        tmp_path / name, "--example", "tri", "--n", "4000", "--learner", "tiles",
         "--steps", "3", "--pace", ".2",
     )  # fmt: skip
-    assert f"{name}: 3 of 9 steps, unfinished" in capsys.readouterr().err
+    assert f"{name}: 3 of 16 steps, unfinished" in capsys.readouterr().err
     assert times == [1000, 200, 200, 200, 2000]
     assert {frame.size for frame in frames} == {(800, 600)}
     assert ImageChops.difference(frames[0], frames[-1]).getbbox() is not None

@@ -334,7 +334,8 @@ def missed(n: int, runs: int) -> list[int]:
     for _ in range(runs):
         at = random.integers(0, len(grid), n)
         labels = shape[at] ^ (random.random(n) < 0.1)
-        model = NoisyHistogramLearner(grid=24, cells=5, check=0.2)
+        seed = int(random.integers(2**31))
+        model = NoisyHistogramLearner(grid=24, cells=5, check=0.2, seed=seed)
         release = model.fit(grid[at], labels).release_
         inside = release.predict(grid) == 1
         right = np.where(inside == shape, 0.9, 0.1)
