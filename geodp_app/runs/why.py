@@ -289,8 +289,10 @@ def published_words(release: Release, *, clipped: bool = False) -> str:
     held += [labels] if tiles else []
     drawn = ("selections", "sharpening")
     held += [charge.name for charge in privacy.charges if charge.name not in drawn]
-    seeded = "" if privacy.private else " in name only: a seeded run is not private"
-    told = [f"May be published: {_listed(held)}. ε = {amount(privacy.epsilon)} is spent{seeded}."]
+    may, spent = "May be published", "is spent"
+    if not privacy.private:
+        may, spent = "Not to be published, as a seeded run is not private", "is spent in name only"
+    told = [f"{may}: {_listed(held)}. ε = {amount(privacy.epsilon)} {spent}."]
     check, support = check_of(release), support_words(release)
     told += [] if check is None else [check.words(clipped=clipped)]
     told += [f"{support[0].upper()}{support[1:]}."] if support else []

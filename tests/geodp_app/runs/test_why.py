@@ -258,7 +258,16 @@ def test_a_threshold_that_labels_everything_0_is_no_triangle() -> None:
     log = logged(settings, Examples(points, np.zeros(80, dtype=np.int64), Frame(GRID)))
     assert log.release is not None
     assert len(log.records[0].release.halfplanes) == 3
-    assert "May be published: 1 piece." in published_words(log.release)
+    assert ": 1 piece." in published_words(log.release)
+
+
+def test_a_seeded_run_is_not_said_to_be_publishable() -> None:
+    release = finished("tiles").release
+    assert release is not None
+    for private, begins in ((False, "Not to be published"), (True, "May be published: ")):
+        told = replace(release, privacy=replace(release.privacy, private=private))
+        assert published_words(told).startswith(begins)
+        assert ("is spent in name only" in published_words(told)) != private
 
 
 def test_the_end_says_of_which_examples_and_of_which_shape_its_errors_are() -> None:
