@@ -34,7 +34,6 @@ from geodp_app.views.widgets.panes import Painted, PrivateMark, dressed, fill, t
 from geodp_app.views.widgets.theme import icon
 
 _EMPTY = f"No steps yet: run the learner ({key('run')}) or make one step ({key('step')})."
-_RELEASE = "Errors are private: the release view hides them."
 
 #: Above so many points markers would hide the line.
 _MOST_MARKERS = 24
@@ -63,7 +62,7 @@ class ErrorChart(QFrame):
         self.step = 0
         self._steps = self._first = 0
         self._hovered: int | None = None
-        self._release = self._past = self._clipped = False
+        self._past = self._clipped = False
         self._palette = load_palette("light")
         self._title, self.mark = dressed(QLabel("Error", wordWrap=True), "paneTitle"), PrivateMark()
         #: What is written instead of curves; empty if there are curves.
@@ -99,11 +98,6 @@ class ErrorChart(QFrame):
             self._refresh()
         else:
             self._show_step()
-
-    def set_release_view(self, release: bool) -> None:
-        """Hide the errors, or show them."""
-        self._release = release
-        self._refresh()
 
     def set_past(self, past: bool) -> None:
         """Grey: the errors are out of date; or not."""
@@ -188,10 +182,8 @@ class ErrorChart(QFrame):
 
     def _refresh(self) -> None:
         """Draw everything anew: runs have tens of steps, so this is cheap."""
-        curves = bool(self.points) and not self._release
-        self.message.setText(_RELEASE if self._release else "" if self.points else _EMPTY)
-        self.mark.setHidden(self._release)
-        self.log_button.setHidden(self._release)
+        curves = bool(self.points)
+        self.message.setText("" if curves else _EMPTY)
         self._words.setCurrentWidget(self.readout if curves else self.message)
         self._show_curves(curves)
         self._show_axes(curves)
@@ -257,7 +249,7 @@ class ErrorChart(QFrame):
     def _show_step(self) -> None:
         shown = self.step if self._hovered is None else self._hovered
         known = {p.step: p for p in self.points}
-        self.readout.show_point(None if self._release else known.get(shown))
+        self.readout.show_point(known.get(shown))
         self._cursor_line.setPos(self.step)
         self._cursor_line.setVisible(bool(self._steps))
         self._hover_line.setVisible(self._hovered is not None)
@@ -269,7 +261,7 @@ class ErrorChart(QFrame):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._show_axes(bool(self.points) and not self._release)
+        self._show_axes(bool(self.points))
 
     def event(self, event: QEvent) -> bool:
         """Lines of the same width on another screen."""

@@ -82,6 +82,10 @@ class WindowViews(QMainWindow):
         bar.addPermanentWidget(self.learner)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Where there is no room for it, the chart gives way: the figures have its numbers."""
         super().resizeEvent(event)
-        self.chart.setVisible(event.size().width() >= _ROOM_FOR_CHART)
+        self.show_chart()
+
+    def show_chart(self) -> None:
+        """Show it where there is room and its errors may be seen: the figures have its numbers."""
+        errors = not self.figures.errors.isHidden()
+        self.chart.setVisible(errors and self.width() >= _ROOM_FOR_CHART)

@@ -306,9 +306,9 @@ class MainWindow(WindowViews):
         with self.dual.one_pass():
             self.runs.set_release_view(release)
             self.display.set_release_view(release)
-        views = (self.why, self.chart, self.figures, self.settings, self.spent, self.query_card)
-        for view in views:
+        for view in (self.why, self.figures, self.settings, self.spent, self.query_card):
             view.set_release_view(release)
+        self.show_chart()
         for pane in (self.plane_pane, self.dual_pane):
             pane.mark.setVisible(not release)
         for other in (self.comparison, self.vertices):

@@ -330,27 +330,6 @@ def test_without_a_test_sample_there_is_no_test_curve(chart: ErrorChart) -> None
     assert "Test –" in chart.readout.text()
 
 
-def test_the_release_view_hides_errors_but_not_steps(chart: ErrorChart) -> None:
-    chart.set_points(POINTS, 12, 8)
-    chart.set_release_view(True)
-    assert visible_curves(chart) == 0
-    assert not chart.in_band.isVisible()
-    assert not chart.readout.isVisible()
-    assert not chart.mark.isVisible()
-    assert "private" in chart.message.text()
-    assert ticks(chart, "left") == []
-    # the scale itself must not tell the errors either
-    assert ticks(chart, "bottom")[-1] == "12"
-    QTest.mouseMove(chart.plot.viewport(), at(chart, 2))
-    assert chart.readout.text() == "No errors to show"
-    steps = picked(chart)
-    QTest.mouseClick(chart.plot.viewport(), LEFT, pos=at(chart, 3))
-    assert steps == [3]
-    chart.set_release_view(False)
-    assert visible_curves(chart) == 3
-    assert chart.mark.isVisible()
-
-
 def test_curves_differ_by_dash_and_marker_not_by_colour_alone(chart: ErrorChart) -> None:
     chart.set_points(POINTS, 12, 8)
     empirical, test = chart.empirical.opts, chart.held_out.opts

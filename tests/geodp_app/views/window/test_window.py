@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
-from PySide6.QtCore import QPoint, QSettings, QStandardPaths, Qt, QTimer
+from PySide6.QtCore import QPoint, QSettings, QSize, QStandardPaths, Qt, QTimer
 from PySide6.QtGui import QImage, QPainter, QStatusTipEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMessageBox, QScrollArea, QToolBar, QToolButton, QWidget
@@ -334,6 +334,9 @@ def test_the_release_view_hides_what_is_private(finished: MainWindow) -> None:
     assert not window.plane_pane.mark.isVisible()
     assert not window.dual_pane.mark.isVisible()
     assert not window.figures.errors.isVisible()
+    assert not window.chart.isVisible()  # axes without errors say nothing
+    window.resize(window.size() - QSize(1, 0))  # a resized window hides no less
+    assert not window.chart.isVisible()
     assert not window.settings.count.isVisible()  # n is private
     assert not window.dual.controls.shade_row.isVisible()
     assert window.commands.by_id["release_view"].isChecked()
@@ -346,6 +349,7 @@ def test_the_release_view_hides_what_is_private(finished: MainWindow) -> None:
     assert {id(item) for item in visible} <= allowed
     action(window, "release_view")
     assert window.plane_pane.mark.isVisible()
+    assert window.chart.isVisible()
 
 
 def test_without_noise_nothing_is_shown_in_the_release_view(qtbot, window):
