@@ -151,7 +151,8 @@ def some_each(examples: Examples, owners: Sequence[str], rows: Ints, each: int =
     """
     whose = np.array([*owners, ""], dtype=object)[rows]
     number: dict[str, int] = defaultdict(itertools.count().__next__)
-    person = np.fromiter(map(number.__getitem__, whose.tolist()), np.int64, len(whose))
+    # one by one, not by a map: a window that waits for a million is painted meanwhile
+    person = np.fromiter((number[owner] for owner in whose.tolist()), np.int64, len(whose))
     several = np.flatnonzero(np.bincount(person)[person] > 1)  # else there is nothing to choose
     columns = (whose, *examples.points.T, examples.labels)
     digests = b"".join(

@@ -20,6 +20,8 @@ from window_driver import finish_run, open_window
 
 from geodp import Examples, Frame
 from geodp_app.files.document_files import take_examples
+from geodp_app.files.persons import some_each
+from geodp_app.views.widgets.tasks import Background
 
 on_a_screen = pytest.mark.skipif(
     not sys.platform.startswith("linux") or shutil.which("Xvfb") is None,
@@ -190,3 +192,16 @@ def test_a_million_examples_come_and_are_kept_within_frames(qtbot: QtBot, tmp_pa
         turns = np.array(beats)
         assert np.percentile(turns, 98) < FRAME
         assert turns.max() < turns.sum() / 10  # nothing is done in one go
+
+
+def test_persons_are_told_apart_beside_the_window(qtbot: QtBot) -> None:
+    """To have a thread of its own is not enough: it must let others go on, too."""
+    n = 400_000
+    examples = Examples(np.zeros((n, 2), np.int64), np.zeros(n, np.int64), Frame(8))
+    owners, rows = tuple(map(str, range(n))), np.arange(n)
+    beside, kept = Background(), []
+    beside.done.connect(lambda _, result: kept.append(len(result)))
+    with heartbeat() as beats:
+        beside.submit("persons", lambda stop: some_each(examples, owners, rows))
+        qtbot.waitUntil(lambda: kept == [n])
+    assert max(beats) < sum(beats) / 4
