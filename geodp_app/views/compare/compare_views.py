@@ -167,7 +167,7 @@ class CompareTable(QTableWidget):
         super().__init__()
         self._palette = palette
         dress_table(self, "Learners compared")
-        self.setMinimumHeight(100)
+        self.setMinimumHeight(80)
         self.setIconSize(QSize(30, 14))
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -56,6 +56,7 @@ from geodp_app.views.widgets.panes import (
     Pane,
     dressed,
     fill,
+    fit_screen,
     grid_of,
     scrolled,
     sentences,
@@ -106,8 +107,8 @@ class CompareWindow(QDialog):
         splitter.setSizes([600, 620])
         fill(self, splitter, across=True, margins=10)
         FieldGuard(self).guard(self)
-        self.setMinimumSize(880, 700)
-        self.resize(1240, 840)
+        self.setMinimumSize(880, 620)  # of 1080 lines at 150 % no more are free
+        fit_screen(self, QSize(1240, 840))
         self._connect()
         show_words(self.banner, "")
         self._follow()
@@ -143,11 +144,12 @@ class CompareWindow(QDialog):
             grid.addWidget(label, line, 1)
             grid.addWidget(number, line, 2)
         self.choices = scrolled(QScrollArea())
+        self.choices.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its boxes have it
         self.choices.setSizeAdjustPolicy(QScrollArea.SizeAdjustPolicy.AdjustToContents)
         self.choices.setWidget(choices)
         bar = self.choices.verticalScrollBar().sizeHint().width()
         self.choices.setMinimumWidth(choices.minimumSizeHint().width() + bar)
-        self.choices.setMinimumHeight(4 * 30)
+        self.choices.setMinimumHeight(2 * 30)
         self.choices.setMaximumHeight(choices.sizeHint().height())
         self.settings_note = dressed(QLabel(), "note")
         self.rehearsal = RehearsalFields()
@@ -170,9 +172,8 @@ class CompareWindow(QDialog):
         tip = "The shapes as GeoJSON and the table as CSV; of a rehearsal the table alone"
         self.save_button = dressed(QPushButton("Save…"), tip=tip)
         self.copy_button = dressed(QPushButton("Copy command"), tip="To the clipboard")
-        self.stale = dressed(
-            QLabel("The drawing, examples or settings have changed since."), "note"
-        )
+        changed = "The drawing, examples or settings have changed since."
+        self.stale = dressed(QLabel(changed, wordWrap=True), "note")
         foot = fill(None, (self.stale, 1), across=True)
         foot.addStretch(0)
         fill(foot, self.copy_button, self.save_button, spacing=8)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
@@ -41,15 +41,22 @@ from geodp_app.runs.settings_advice import verdict
 from geodp_app.views.panels.bounds_fields import BoundsFields
 from geodp_app.views.panels.import_fields import ImportChoices, Misfits, SmallTable
 from geodp_app.views.widgets.number_fields import show_value
-from geodp_app.views.widgets.panes import card_column, dressed, fill, scrolled, show_words
+from geodp_app.views.widgets.panes import (
+    card_column,
+    dressed,
+    fill,
+    fit_screen,
+    scrolled,
+    show_words,
+)
 from geodp_app.views.widgets.tasks import Background, timer
 from geometry.errors import InputError
 from geometry.grid import Bounds
 
 #: Milliseconds between two looks at the progress, and of the bar's length.
 _LOOK, _FINE = 50, 1000
-#: In device-independent pixels: fits a screen of 1280 by 800 with its frame.
-_WIDTH, _HEIGHT = 1160, 740
+#: Where the screen has room for it, in device-independent pixels.
+_SIZE = QSize(1160, 740)
 
 _GIVE_BOUNDS = "Give the public bounds: type them, drag a box, or take those of a map file."
 _PROBLEMS = (InputError, OSError, MemoryError)
@@ -88,7 +95,7 @@ class ImportDialog(QDialog):
         self._timer = timer(self, _LOOK, self._show_progress, again=True)
         self.setWindowTitle(f"{'Open' if opening else 'Import'} examples: {path.name}")
         self._make_views()
-        self.resize(_WIDTH, _HEIGHT)
+        fit_screen(self, _SIZE)
         self._submit("open", lambda stop: open_import(path, layer))
         self._refresh()
 

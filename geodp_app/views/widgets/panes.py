@@ -36,6 +36,9 @@ _COPIED = Qt.TextInteractionFlag.TextSelectableByMouse
 
 _ACROSS, _DOWN = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
 
+#: What the title bar and edges of a window take of the screen, in device-independent pixels.
+_DECORATION = QSize(4, 40)
+
 #: What a row or column is made of, with its stretch if it has one; None is room that stretches.
 Part = QWidget | QLayout | tuple[QWidget | QLayout, int] | None
 
@@ -186,6 +189,12 @@ def dress_table(table: QTableWidget, name: str) -> None:
     table.horizontalHeader().setHighlightSections(False)
     # in line with the words of the header; the whole row shows where the keyboard is
     table.setStyleSheet("QTableWidget { outline: none; } QTableWidget::item { padding: 0 7px; }")
+
+
+def fit_screen(window: QWidget, wanted: QSize) -> None:
+    """Resize to what its screen has room for: of a larger window nobody can reach the buttons."""
+    room = window.screen().availableGeometry().size() - _DECORATION
+    window.resize(wanted.boundedTo(room))
 
 
 def show_words(label: QLabel, words: str) -> None:

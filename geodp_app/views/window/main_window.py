@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt
+from PySide6.QtCore import QByteArray, QEvent, QSettings, Qt
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QStatusTipEvent
 from PySide6.QtWidgets import QApplication, QMessageBox
 
@@ -30,16 +30,13 @@ from geodp_app.views.run.live_run import Again
 from geodp_app.views.run.timeline import Course
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.number_fields import FieldGuard
-from geodp_app.views.widgets.panes import ask
+from geodp_app.views.widgets.panes import ask, fit_screen
 from geodp_app.views.widgets.theme import apply_theme
 from geodp_app.views.window.layout import FIRST_SIZE, WindowViews
 from geodp_app.views.window.run_display import RunDisplay
 from geodp_app.views.window.tour import Tour
 from geodp_app.views.window.window_actions import SHADINGS, WindowActions
 from geodp_app.views.window.window_files import WindowFiles, WindowRecovery
-
-#: What the title bar and edges of a window take of the screen, in device-independent pixels.
-_DECORATION = QSize(4, 40)
 
 _STATES = {
     "preparing": "Preparing the learner…",
@@ -152,10 +149,8 @@ class MainWindow(WindowViews):
         kept = self._settings.value("geometry") if self._settings else None
         if isinstance(kept, QByteArray):
             self.restoreGeometry(kept)
-        # a window larger than the screen has buttons that nobody can reach
-        room = self.screen().availableGeometry().size() - _DECORATION
         if not self.isMaximized() and not self.isFullScreen():
-            self.resize(self.size().boundedTo(room))
+            fit_screen(self, self.size())
 
     def set_palette(self, palette: Palette) -> None:
         self.palette_now = palette

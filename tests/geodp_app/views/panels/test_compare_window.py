@@ -1,6 +1,7 @@
 """The window that compares learners, driven by clicks."""
 
 import csv
+import itertools
 import os
 import signal
 
@@ -8,7 +9,7 @@ import numpy as np
 from patience import HANGS
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton, QScrollArea
 from pytestqt.qtbot import QtBot
 from window_driver import LEFT, action, draw_l
 
@@ -343,11 +344,36 @@ def test_the_comparison_is_not_seen_in_the_release_view(qtbot, window):
     assert not window.files.release_view
 
 
-def test_no_number_is_cut_in_the_smallest_window(qtbot, window):
+def test_nothing_is_cut_or_covered_in_the_smallest_window(qtbot, window):
     target(window)
     compare = opened(qtbot, window)
+    # nobody reaches the buttons of a window that is higher than the screen
+    assert compare.height() <= compare.screen().availableGeometry().height()
     compare.resize(compare.minimumSize())
     qtbot.wait(20)
+    assert compare.height() <= 1080 / 1.5 - 100  # less the bars of screen and window
     room = compare.choices.viewport().width()
     for field in compare.counts.values():
         assert field.mapTo(compare.choices.widget(), field.rect().topRight()).x() < room
+    choose(compare, "histogram")
+    typed(compare.rehearsal.epsilons, "1")
+    compare.rehearsal.samples.setValue(1)
+    run(qtbot, compare)
+    window.document.set_run(delta=1e-7)
+    typed(compare.rehearsal.epsilons, "half")
+    press(compare.compare_button)
+    parts = (
+        compare.banner, compare.choices, compare.rehearsal, compare.settings_note,
+        compare.compare_button, compare.table, compare.advice, compare.caution, compare.stale,
+    )  # fmt: skip
+    qtbot.wait(20)
+    for above, below in itertools.pairwise(parts):
+        top = below.mapTo(compare, QPoint()).y()
+        assert above.mapTo(compare, QPoint(0, above.height())).y() <= top, below
+        assert below.heightForWidth(below.width()) <= below.height(), below
+
+
+def test_the_keyboard_stops_at_nothing_without_a_name(qtbot, window):
+    compare = opened(qtbot, window)
+    for each in compare.findChildren(QScrollArea):
+        assert not each.focusPolicy() & Qt.FocusPolicy.TabFocus

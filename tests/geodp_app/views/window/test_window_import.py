@@ -353,6 +353,14 @@ def coloured(dialog: ImportDialog, place: tuple[float, float]) -> str:
     return name
 
 
+def test_the_dialog_fits_on_the_screen(shown) -> None:
+    """Nobody reaches the buttons of a larger one."""
+    dialog = shown(REPORTS)
+    room = dialog.screen().availableGeometry()
+    assert dialog.width() < room.width() < 1160
+    assert dialog.height() < room.height()
+
+
 def test_a_box_is_dragged_on_a_map_that_has_seen_no_point(shown) -> None:
     dialog = shown(REPORTS)
     elsewhere = shown(REPORTS.replace("13.5", "-70.5").replace("46", "-46"))
