@@ -330,7 +330,7 @@ class ErrorChart(QFrame):
 _SWATCH, _GAP = 24.0, 8.0
 _NAMES = ("Test", "Empirical", "False positives", "False negatives")
 #: The widest value: each keeps its place whatever it is.
-_WIDEST = percentage(0.888)
+_WIDEST = percentage(1e-9)
 
 
 class ErrorReadout(Painted, QWidget):

@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 from step_figures import visible_curves, with_errors
 
+from geodp_app.formatting import percentage
 from geodp_app.palette import load_palette
 from geodp_app.runs.figures import FiguresView
 from geodp_app.views.run.cards import FiguresPanel
@@ -328,6 +329,14 @@ def test_without_a_test_sample_there_is_no_test_curve(chart: ErrorChart) -> None
     x, _ = chart.held_out.getData()
     assert x is None or len(x) == 0
     assert "Test –" in chart.readout.text()
+
+
+def test_no_value_is_written_over_its_name(chart: ErrorChart) -> None:
+    chart.set_points(POINTS, 12, 8)
+    readout, swatch = chart.readout, 24
+    for share in (1e-6, 0.0999, 0.5, 1.0):
+        words = readout.fontMetrics().horizontalAdvance(f"False negatives {percentage(share)}")
+        assert swatch + words <= readout.width()
 
 
 def test_curves_differ_by_dash_and_marker_not_by_colour_alone(chart: ErrorChart) -> None:
