@@ -67,7 +67,9 @@ class BoundsMap(Painted, QWidget):
         self._land: QPainterPath = shape_path(read_geojson(land_path()).geometry)
         self._centre, self._across = QPointF(0.0, 0.0), _WIDEST
         self._box = QPolygonF()  # in degrees; longitudes may go on after 180
+        #: Of a box that is dragged, the corner that stays, in degrees; and the bounds before.
         self._start: QPointF | None = None
+        self._before: Bounds | None = None
         self.setAccessibleDescription("Arrows move it, plus and minus zoom, Home shows all of it")
         tip = (
             "Drag a box with the mouse; the wheel zooms. With keys: arrows, +, − and Home; "
@@ -87,6 +89,8 @@ class BoundsMap(Painted, QWidget):
     def show_box(self, box: Bounds | None) -> None:
         """The bounds that are chosen, brought into sight if they are not."""
         self._box = QPolygonF() if box is None else _outline(box)
+        if self._start is None:
+            self._before = box
         around = self._box.boundingRect()
         if box is not None and self._start is None and not self._in_sight(around):
             self._centre = around.center()
@@ -103,11 +107,12 @@ class BoundsMap(Painted, QWidget):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:
-            self._start = event.position()
+            self._start = self._place(event.position())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """The box follows; corners are at round degrees."""
-        if self._start is not None and (box := self._between(self._start, event.position())):
+        at = self._place(event.position())
+        if self._start is not None and (box := self._between(self._start, at)):
             self.dragged.emit(box)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -135,6 +140,10 @@ class BoundsMap(Painted, QWidget):
             self._keep_on_earth()
         elif key in zooms:
             self._zoom_to(zooms[Qt.Key(key)])
+        elif key == Qt.Key.Key_Escape and self._start is not None:
+            self._start = None
+            if self._before is not None:
+                self.dragged.emit(self._before)
         else:
             super().keyPressEvent(event)
 
@@ -170,10 +179,9 @@ class BoundsMap(Painted, QWidget):
         shown.moveCenter(self._centre)
         return shown.contains(around) and around.width() > 0.02 * self._across
 
-    def _between(self, one: QPointF, other: QPointF) -> Bounds | None:
+    def _between(self, a: QPointF, b: QPointF) -> Bounds | None:
         """The box with two corners, at round degrees of about two pixels; None if it is empty."""
         step = _round_step(2 / self._scale())
-        a, b = self._place(one), self._place(other)
         xs = sorted(min(max(_rounded(p.x(), step), -180.0), 180.0) for p in (a, b))
         ys = sorted(min(max(_rounded(p.y(), step), -90.0), 90.0) for p in (a, b))
         try:
@@ -213,13 +221,14 @@ class BoundsMap(Painted, QWidget):
         font.setPointSizeF(7.5)
         painter.setFont(font)
         wide, high_ = self.width(), self.height()
+        left = max(self.to_widget(-180, 0).x(), 0.0) + 4
         lines = []
         for k in range(math.ceil(low.x() / step), math.floor(high.x() / step) + 1):
             x = self.to_widget(k * step, 0).x()
             lines.append((QLineF(x, 0, x, high_), QPointF(x + 3, high_ - 5), k))
         for k in range(math.ceil(low.y() / step), math.floor(high.y() / step) + 1):
             y = self.to_widget(0, k * step).y()
-            lines.append((QLineF(0, y, wide, y), QPointF(4, y - 3), k))
+            lines.append((QLineF(0, y, wide, y), QPointF(left, y - 3), k))
         for line, at, k in lines:
             painter.setPen(QPen(QColor(p.rule), 1))
             painter.drawLine(line)

@@ -11,7 +11,8 @@ import pytest
 import shapely
 import shapely.geometry
 from patience import HANGS
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QPoint, QPointF, QRect, Qt, QTimer
+from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
@@ -377,6 +378,52 @@ def test_a_box_is_dragged_on_a_map_that_has_seen_no_point(shown) -> None:
     assert all(value == round(value) for value in dragged)  # round numbers
     assert [float(field.text()) for field in dialog.bounds.fields.values()] == list(dragged)
     assert dialog.take.isEnabled()
+
+
+def test_a_drag_keeps_its_corner_while_the_map_zooms_and_ends_at_escape(shown) -> None:
+    dialog = shown(REPORTS)
+    chart = dialog.bounds.map
+    fill(dialog, "-60", "-30", "-20", "10")
+
+    def drag_to(lon: float, lat: float) -> None:
+        QTest.mouseMove(chart, chart.to_widget(lon, lat).toPoint())
+
+    start = chart.to_widget(0, 0).toPoint()
+    QTest.mousePress(chart, LEFT, NONE, start)
+    drag_to(30, 30)
+    wheel(chart, chart.to_widget(30, 30), 240)
+    drag_to(30, 31)
+    west, south, *_ = dialog.bounds.bounds().as_tuple()
+    assert (west, south) == pytest.approx((0, 0), abs=1)
+    QTest.keyClick(chart, Qt.Key.Key_Escape)
+    assert dialog.isVisible()
+    drag_to(50, 50)
+    assert dialog.bounds.bounds().as_tuple() == (-60, -30, -20, 10)
+    QTest.mouseRelease(chart, LEFT, NONE, start)
+    QTest.keyClick(chart, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
+
+
+def wheel(widget: QWidget, at: QPointF, turn: int) -> None:
+    place, none = QPointF(widget.mapToGlobal(at)), Qt.MouseButton.NoButton
+    phase, angle = Qt.ScrollPhase.NoScrollPhase, QPoint(0, turn)
+    event = QWheelEvent(at, place, QPoint(), angle, none, NONE, phase, False)
+    QApplication.sendEvent(widget, event)
+
+
+def test_latitudes_are_written_where_the_whole_earth_is_shown(shown) -> None:
+    dialog = shown(REPORTS)
+    dialog.resize(1200, 740)
+    QTest.qWait(20)
+    chart = dialog.bounds.map
+    left, top = (round(each) for each in chart.to_widget(-180, 60).toTuple())
+    assert left > 20  # the map is wider than the earth
+    picture = chart.grab(QRect(left + 2, top - 14, 24, 12)).toImage()
+    ink = QColor(load_palette("light").ink)
+    assert any(
+        picture.pixelColor(x, y).lightness() < ink.lightness() + 40
+        for x in range(picture.width()) for y in range(picture.height())
+    )  # fmt: skip
 
 
 def test_the_map_is_moved_and_zoomed_by_keys(shown) -> None:
