@@ -288,7 +288,8 @@ class ImportDialog(QDialog):
             if self.choices.coordinates() == "degrees":
                 self.bounds.bounds()
         except InputError as error:
-            return str(error), "" if str(error) else _GIVE_BOUNDS
+            text = str(error)
+            return text[:1].upper() + text[1:], "" if text else _GIVE_BOUNDS
         return None
 
     def _refresh(self) -> None:
@@ -310,10 +311,10 @@ class ImportDialog(QDialog):
         fit = counted(n, "example") + (" fits" if n == 1 else " fit")
         if checked.examples.unit is not None:
             fit += f", one of each {cut(checked.examples.unit)}"
-        self.summary.setText(f"{fit}: {count(inside)} inside, the rest outside.")
+        show_words(self.summary, f"{fit}: {count(inside)} inside, the rest outside." if n else "")
         opened = self._path if self._opening else None
         expected = verdict(work_with(checked.examples, self._work, opened))
-        self.expected.setText(f"{expected.warning} {expected.practice}".strip())
+        show_words(self.expected, f"{expected.warning} {expected.practice}".strip() if n else "")
         none_left = bool(left_out) and not n
         self.misfits.leave_out.setEnabled(not none_left)
         problem = "No row fits: choose other columns, bounds or labels." if none_left else ""

@@ -275,6 +275,8 @@ def test_bounds_that_all_rows_miss_cannot_be_confirmed(shown) -> None:
     fill(dialog, "-20", "-47", "-12", "-42")
     assert not dialog.misfits.leave_out.isEnabled()
     assert dialog.problem.text().startswith("No row fits")
+    assert not dialog.summary.isVisible()  # nothing of nothing is inside, or to be expected
+    assert not dialog.expected.isVisible()
     assert not dialog.take.isEnabled()
     dialog.accept()
     assert dialog.isVisible()
@@ -300,6 +302,7 @@ def test_what_is_wrong_with_bounds_is_said_while_they_are_typed(shown) -> None:
     assert dialog.bounds.bounds() == Bounds(-12.5, 42, 20, 47)
     assert dialog.take.isEnabled()
     assert said[:2] == ["", ""]
+    assert all(words[0].isupper() for words in said[2:])
     assert said[2].startswith("West: 'east' is not a number")
     assert "west < east" in said[3]
     assert "north <= 90" in said[4]
