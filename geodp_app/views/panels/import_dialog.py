@@ -314,8 +314,9 @@ class ImportDialog(QDialog):
         show_words(self.summary, f"{fit}: {count(inside)} inside, the rest outside." if n else "")
         opened = self._path if self._opening else None
         expected = verdict(work_with(checked.examples, self._work, opened))
-        show_words(self.expected, f"{expected.warning} {expected.practice}".strip() if n else "")
         none_left = bool(left_out) and not n
+        words = "" if none_left else f"{expected.warning} {expected.practice}".strip()
+        show_words(self.expected, words)
         self.misfits.leave_out.setEnabled(not none_left)
         problem = "No row fits: choose other columns, bounds or labels." if none_left else ""
         if checked.nobody:

@@ -280,6 +280,9 @@ def test_bounds_that_all_rows_miss_cannot_be_confirmed(shown) -> None:
     assert not dialog.take.isEnabled()
     dialog.accept()
     assert dialog.isVisible()
+    fill(nothing := shown(REPORTS.partition("\n")[0]), "12", "42", "20", "47")
+    assert not nothing.summary.isVisible()
+    assert nothing.expected.text().startswith("There are no examples")
 
 
 def test_what_is_wrong_with_bounds_is_said_while_they_are_typed(shown) -> None:
