@@ -95,10 +95,6 @@ class Stream:
     refine: Callable[[Callable[[], bool]], None] | None = None
 
 
-#: A run that has begun, and what is made of its release in the end.
-Begun = tuple[Stream, Callable[[Release], Release]]
-
-
 class Steps(Iterator[StepRecord]):
     """The records of a run that has begun, as they are asked for."""
 
@@ -212,7 +208,7 @@ class Estimator(WithParameters, ABC):
         """Run the learner, one record a step; `release_` is set when the last one is taken.
 
         Parameters and errors as in :meth:`fit`.  Checks happen at the call, and nothing is drawn
-        before the first record is asked for.
+        before the first record is asked for, but which examples are kept for a check.
         """
         learner, points, labels = self._begin(X, y)
         return self._start(learner, learner._counted(points, labels), watch)
@@ -324,30 +320,30 @@ class Estimator(WithParameters, ABC):
     def _start(self, learner: Self, counts: GridCounts, watch: Watch | None) -> Steps:
         """The records of a run on a sample that has been checked; checks the parameters now."""
         run, spent = learner._settled()
-        part = learner.check
-        # what it refuses, it refuses now: of a run with a check, that of all examples
-        begun = None if run.draws else run.begin(counts, watch)
-
-        def begin() -> Begun:
-            if part is None:
-                return begun or run.begin(counts, watch), lambda release: release
-            # examples that the learner does not see (docs/privacy.md, lemma 11)
+        part, finish = learner.check, None
+        if part is not None:  # examples that the learner does not see (docs/privacy.md, lemma 11)
             source = open_source(vars(learner)["seed"], "check")
-            rest, held = divided(counts, part, source)
+            counts, held = divided(counts, part, source)
             finish = partial(checked, held=held, part=part, source=source)
-            return run.begin(rest, watch), finish
-
+        # what it refuses, it refuses now: of a run with a check, that of the rest
+        begin = partial(run.begin, counts, watch)
+        begun = None if run.draws else begin()
         # by the name that was promised or a new one: two runs never have one name
         name = self.__dict__.pop("_next_run", None)
         spent = None if spent is None else spent.of_run(name)
-        return Steps(self._keep(learner, begin, spent), begun if part is None else None)
+        begins = begin if begun is None else lambda: begun
+        return Steps(self._keep(learner, begins, finish, spent), begun)
 
     def _keep(
-        self, learner: Self, begin: Callable[[], Begun], spent: PrivacySpent | None
+        self,
+        learner: Self,
+        begin: Callable[[], Stream],
+        finish: Callable[[Release], Release] | None,
+        spent: PrivacySpent | None,
     ) -> Generator[StepRecord]:
         """Pass the records on, and keep what was learned once the run is complete."""
         released = []
-        stream, finish = begin()
+        stream = begin()
         for record in stream.records:
             released.append(record.release)
             if record.step == record.steps:
@@ -355,7 +351,7 @@ class Estimator(WithParameters, ABC):
                 self._take(vars(learner))
                 self.bounds_: Bounds | None = learner._bounds()
                 release = release_of(common, self.role, released, stream.support)
-                self.release_: Release = finish(release)
+                self.release_: Release = release if finish is None else finish(release)
             yield record
 
     def __getstate__(self) -> dict[str, Any]:

@@ -154,7 +154,7 @@ class ArrangementSelection:
         sample = _sample(counts)
         if not (math.isfinite(rate) and rate >= 0):
             raise ValueError(f"rate must be finite and not negative, got {rate}")
-        self.check_cells(counts)
+        self._check_cells(sample)
         cells = 0
 
         def built(number: int) -> None:
@@ -183,9 +183,16 @@ class ArrangementSelection:
             self.lattice, classes, pairs, pieces_of, values, weights, total, cells, log_mass
         )
 
-    def check_cells(self, counts: GridCounts) -> None:
+    def check(self, counts: GridCounts) -> None:
+        """Refuse examples of which, or of a part of which, no piece can be drawn (ValueError)."""
+        sample = _sample(counts)
+        self._check_cells(sample)
+        if self.piece == "triangle":
+            self._pairs(halfplane_classes(self.lattice, sample).halfplanes)
+
+    def _check_cells(self, sample: list[tuple[int, int]]) -> None:
         """Refuse before building when the worst case has too many cells (ValueError)."""
-        lines = len(set(_sample(counts)))
+        lines = len(set(sample))
         parts = 2 if self.lattice.measure == "chord" else 1
         worst = len(self.lattice.sheets) * parts * (1 + lines + lines * (lines - 1) // 2)
         if worst > self.max_cells:
@@ -198,6 +205,15 @@ class ArrangementSelection:
         self, halfplanes: Sequence[HalfplaneClass]
     ) -> tuple[dict[int, int], dict[int, int]]:
         """Ordered pairs and triples of lattice halfplanes by the intersection of their classes."""
+        pairs = self._pairs(halfplanes)
+        triples: defaultdict[int, int] = defaultdict(int)
+        for inside, count in pairs.items():
+            for last in halfplanes:
+                triples[inside & last.inside] += count * last.count
+        return pairs, dict(triples)
+
+    def _pairs(self, halfplanes: Sequence[HalfplaneClass]) -> dict[int, int]:
+        """Ordered pairs, if there are not too many triples."""
         self._check_triples(len(halfplanes) ** 2)
         pairs: defaultdict[int, int] = defaultdict(int)
         for i, one in enumerate(halfplanes):
@@ -205,11 +221,7 @@ class ArrangementSelection:
             for two in halfplanes[:i]:
                 pairs[one.inside & two.inside] += 2 * one.count * two.count
         self._check_triples(len(pairs) * len(halfplanes))
-        triples: defaultdict[int, int] = defaultdict(int)
-        for inside, count in pairs.items():
-            for last in halfplanes:
-                triples[inside & last.inside] += count * last.count
-        return dict(pairs), dict(triples)
+        return dict(pairs)
 
     def _check_triples(self, number: int) -> None:
         if number > self.max_triples:

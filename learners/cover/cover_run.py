@@ -82,7 +82,7 @@ def cover_run(
                 "arithmetic is exact: use a smaller k, or fewer examples"
             )
         if isinstance(selection, ArrangementSelection):
-            selection.check_cells(counts)
+            selection.check(counts)
         source = open_source(parameters.seed)
         ahead = None
         # with a seed a draw must be the same, however much time there is before it

@@ -54,6 +54,32 @@ def test_parameters_out_of_their_range_are_refused_by_name(declared: Learner) ->
             assert not hasattr(model, "release_")
 
 
+@in_steps
+@pytest.mark.parametrize("check", [None, 1 - 1e-9])
+def test_what_a_run_refuses_it_refuses_before_it_draws(
+    declared: Learner, check: float | None
+) -> None:
+    """Each parameter at its ends: who asks for the first record has entered the run in a ledger."""
+    X, y = sample(declared)
+    begun = 0
+    for parameter in declared.parameters:
+        given = [value for value, _ in parameter.choices]
+        given += [] if given else [parameter.low, min(parameter.high, 4)]
+        given += [1e-9, 1 - 1e-9] if parameter.kind == "number" else []
+        given = [value for value in given if parameter.accepts(value)]
+        for value in given:
+            told = {"check": check} if declared.parameter("check") else {}
+            model = made(declared, **told | {parameter.name: value})
+            try:
+                model.plan()
+                steps = model.steps(X, y)
+            except ValueError:
+                continue
+            next(steps)
+            begun += 1
+    assert begun > 2
+
+
 @private
 def test_a_seed_voids_privacy_and_replacing_one_runs_on_half(declared: Learner) -> None:
     X, y = sample(declared)
