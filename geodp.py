@@ -47,6 +47,7 @@ import importlib
 import inspect
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import geodp_app.own_packages  # noqa: F401  refuses others of their names
@@ -231,14 +232,17 @@ def _placed(
 def _read(
     examples: Examples | str | os.PathLike[str] | Any, reading: Mapping[str, Any]
 ) -> Examples:
-    """Examples, read where they are a file or a data frame."""
-    from geodp_app.document.examples import Examples
+    """Examples, read where they are a file or a data frame, else checked."""
+    from geodp_app.document.examples import Examples, Frame
+    from learners.core.examples import check_examples
 
     if not isinstance(examples, Examples):
         return read_points(examples, **reading)
     if reading:
         raise InputError(f"examples that are read already take no {', '.join(reading)}")
-    return examples
+    frame: Frame = _input.checked("frame", examples.frame, Frame, "a Frame")
+    points, labels = check_examples(examples.points, examples.labels, frame.d)
+    return replace(examples, points=points, labels=labels.astype("int64"))
 
 
 @_input.of_parameters()
@@ -376,23 +380,21 @@ def compare(
     from geodp_app.document.examples import Examples, hold_out
     from geodp_app.files.ledger_recording import recording_for
     from geodp_app.runs.comparison import Comparison, compare as run, make_contenders
-    from learners.declaration import real, whole
+    from learners.declaration import check_open_unit, whole
 
     seed = None if seed is None else whole("seed", seed, 0)
     _input.checked("ledger", ledger, _input.PATHS, "a path")
     known = None if names is None else _known_names(names)
     settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "k": k, "seed": seed}
     contenders = make_contenders(known, neighbours=neighbours, **settings)
-    share = real("holdout", holdout)
-    if not 0 < share < 1:
-        raise InputError(f"holdout must lie strictly between 0 and 1, got {holdout}")
+    check_open_unit(holdout=holdout)
     if strange := [name for name in reading if name not in _READING]:
         raise InputError(f"compare takes no {', '.join(strange)}")
     examples = _read(examples, reading)
     if examples.rows > 1:
         raise InputError("compare takes one row of each person: leave rows out")
     if test is None:
-        examples, tested = hold_out(examples, share, seed)
+        examples, tested = hold_out(examples, float(holdout), seed)
     else:
         placed = {"grid": examples.frame.d, "bounds": examples.frame.bounds}
         tested = _read(test, {} if isinstance(test, Examples) else placed | reading)
@@ -478,9 +480,8 @@ def rehearse(
         neighbours=neighbours,
         seed=seed,
     )
-    how: dict[str, Any] = {"runs": whole("runs", runs, 1), "noise": noise}
-    how |= {"distribution": distribution, "seed": seed}
-    rows = run(shape, frame, contenders, sizes, **how)
+    how: dict[str, Any] = {"runs": whole("runs", runs, 1), "noise": noise, "seed": seed}
+    rows = run(shape, frame, contenders, sizes, distribution=distribution, **how)
     return frames.DataFrame([row.record() for row in rows])
 
 
@@ -489,8 +490,7 @@ def _known_names(names: str | Sequence[str] | None) -> Sequence[str]:
     from geodp_app.runs.comparison import DEFAULT, KINDS
     from learners.registry import unknown_learner
 
-    _input.checked("names", names, (str, Sequence), "a sequence of names")
-    names = DEFAULT if names is None else [names] if isinstance(names, str) else names
+    names = DEFAULT if names is None else _input.several(names)
     if not names:
         raise InputError("there is no learner to compare: name one, such as tiles")
     for name in names:

@@ -240,7 +240,7 @@ def test_whatever_is_wrong_can_be_caught_from_the_one_import(examples, tmp_path)
         (lambda: geodp.sample(tmp_path, 5), f"{tmp_path}: Is a directory"),
         (lambda: geodp.learn(examples, ledger=2), "ledger must be a path, not int"),
         (lambda: geodp.learn(examples, geodp.QuadtreeLearner()), "learner must be a name, such as"),
-        (lambda: geodp.compare(examples, 5), "names must be a sequence of names, not int"),
+        (lambda: geodp.compare(examples, 5), "a learner must be a name, such as 'tiles', not int"),
     ]
     for call, message in wrong:
         with pytest.raises(geodp.InputError, match=message):

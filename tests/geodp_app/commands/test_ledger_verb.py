@@ -180,6 +180,27 @@ def test_a_comparison_is_entered_whole_or_refused_whole(points, ledger, capsys) 
     assert ledger.state().together == (1.0, 0.0)
 
 
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"points": np.full((200, 2), 99)}, r"row 0: \(99, 99\) is off the grid 0..16"),
+        ({"labels": np.full(200, 3)}, "neither 0 nor 1"),
+        ({"labels": np.ones(7)}, "there are too few"),
+        ({"frame": D}, "frame must be a Frame, not int"),
+    ],
+)
+def test_examples_that_no_learner_takes_are_not_entered(points, ledger, changes, why) -> None:
+    """Those to test on neither: a comparison would be entered whole, and end by its first row."""
+    good = geodp.read_points(points)
+    bad = replace(good, **changes)
+    for examples, tested in ((bad, None), (good, bad)):
+        with pytest.raises(InputError, match=why):
+            geodp.compare(examples, ["quadtree", "histogram"], test=tested)
+    with pytest.raises(InputError, match=why):
+        geodp.learn(bad, "quadtree")
+    assert ledger.state().entries == ()
+
+
 def test_persons_are_protected_by_a_ledger_for_persons(tmp_path, capsys) -> None:
     rows = tmp_path / "p.csv"
     rows.write_text("x,y,label,who\n1,2,1,a\n3,4,0,b\n")
