@@ -114,13 +114,14 @@ class Parameter:
             return False
         return self.low < value < self.high if self.open else self.low <= value <= self.high
 
-    @property
-    def range(self) -> str:
-        """What its values must do, in words."""
+    def range(self, value: Any) -> str:
+        """What its values must do, in words for one that does not."""
         if self.kind == "choice":
             return f"be one of {', '.join(str(value) for value, _ in self.choices)}"
         low, high = f"{self.low:g}", f"{self.high:.15g}"
         if self.high == math.inf:
+            if isinstance(value, float | int) and self.kind == "number" and value >= _TOO_LARGE:
+                return f"be below {_TOO_LARGE:g}"
             return f"be above {low}" if self.open else f"be at least {low}"
         if self.open:
             return f"lie strictly between {low} and {high}"
@@ -129,7 +130,7 @@ class Parameter:
     def refusal(self, value: Any) -> str:
         """What to say of a value that it does not accept."""
         kind = "" if self.kind == "choice" else f"be a {self.kind} and "
-        return f"{self.name} must {kind}{self.range}, not {value!r:.60}"
+        return f"{self.name} must {kind}{self.range(value)}, not {value!r:.60}"
 
 
 @dataclass(frozen=True, slots=True)

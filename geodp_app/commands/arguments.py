@@ -38,6 +38,7 @@ from learners.registry import (
     BY_ID,
     DELTA,
     EPSILON,
+    KEPT,
     NEIGHBOURS,
     offered,
     resolved_parameters,
@@ -94,18 +95,21 @@ def integer(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not an integer") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer in digits") from None
 
 
-#: Numbers: above 0, strictly between 0 and 1, from 0 to 1.
+#: Numbers: above 0, strictly between 0 and 1, from 0 to 1, from 0 to below 1.
 positive = _where(number, lambda value: value > 0, "must be above 0, not {}")
 open_unit = _where(number, lambda value: 0 < value < 1, "must lie strictly between 0 and 1, not {}")
 closed_unit = _where(number, lambda value: 0 <= value <= 1, "must lie between 0 and 1, not {}")
-#: Integers: from 1 up, no more examples than fit in memory, from 0 up, and a grid size d for which
-#: the arithmetic is exact.
+below_one = _where(number, lambda v: 0 <= v < 1, "must be at least 0 and below 1, not {}")
+#: Integers: from 1 up, no more examples than fit in memory, no more questions than votes answer,
+#: from 0 up, those that the window shows, and a grid size d for which the arithmetic is exact.
 count = _where(integer, lambda value: value >= 1, "must be at least 1, not {}")
 sample_size = _where(count, lambda value: value <= 10**7, "must be at most 10000000, not {}")
+asked = _where(count, lambda value: value <= KEPT.high, f"must be at most {KEPT.high}, not {{}}")
 seed = _where(integer, lambda value: value >= 0, "must not be negative, not {}")
+shown_seed = _where(seed, lambda value: value < 2**31, f"must be at most {2**31 - 1}, not {{}}")
 grid_size = _where(
     integer,
     lambda value: 1 <= value <= MAX_D,
@@ -452,7 +456,7 @@ def _value_of(parameter: Parameter, *, auto: bool) -> Callable[[str], float | st
         whole = parameter.kind == "whole number"
         found: float = integer(text) if whole else number(text)
         if not parameter.accepts(found):
-            raise argparse.ArgumentTypeError(f"must {parameter.range}, not {text}")
+            raise argparse.ArgumentTypeError(f"must {parameter.range(found)}, not {text}")
         return found
 
     return value

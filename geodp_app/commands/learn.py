@@ -130,7 +130,7 @@ def learn_options(parser: Parser) -> None:
         parser.add_argument(option, type=arguments.output, metavar="FILE", help=words)
     parser.add_argument(
         "--ask",
-        type=arguments.count,
+        type=arguments.asked,
         metavar="N",
         help="with --learner stability: when the shape is written, label points of standard input "
         "by votes, x,y (or lon,lat) a line, until N of them have no answer; N + 1 halts need "

@@ -57,7 +57,7 @@ def ledger_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--delta",
-        type=arguments.closed_unit,
+        type=arguments.below_one,
         metavar="D",
         help=f"of the budget (default: as it is; with --new {_DELTA:g}); 0 admits no run by tiles, "
         f"which states {LEAST_DELTA:g} for its arithmetic: {SMALL_DELTA:g} does",

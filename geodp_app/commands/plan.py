@@ -73,7 +73,7 @@ def plan_options(parser: Parser) -> None:
         theorems.add_argument(f"--{name}", type=arguments.count, metavar="N", help=text)
     theorems.add_argument(
         "--gamma",
-        type=arguments.closed_unit,
+        type=arguments.below_one,
         default=0.0,
         help="error of the best hypothesis (default %(default)s)",
     )
@@ -304,7 +304,7 @@ def _ask_theorem(
 def _plan_unproved(options: argparse.Namespace) -> _Answer:
     """What runs reached of whose error nothing is proved: by tiles, or covers that find k."""
     from geodp_app.runs.practice import measured_words
-    from learners.theory.rule_of_thumb import means_of
+    from learners.theory.rule_of_thumb import NotMeasuredError, means_of
 
     found: list[dict[str, Any]] = []
     if options.k == "auto":
@@ -316,7 +316,7 @@ def _plan_unproved(options: argparse.Namespace) -> _Answer:
     else:
         try:
             reached, found = _in_practice(options)
-        except ValueError as error:
+        except NotMeasuredError as error:
             raise InputError(
                 f"no plan can be made: {error}; for --learner cover a bound is proved"
             ) from None

@@ -62,7 +62,7 @@ def shot_options(parser: Parser) -> None:
         "--steps", type=_steps, metavar="M", help="steps to run (default: all; 0: none)"
     )
     parser.add_argument(
-        "--seed", type=arguments.seed, help="make the run repeatable, and not private"
+        "--seed", type=arguments.shown_seed, help="make the run repeatable, and not private"
     )
     parser.add_argument("--theme", choices=("light", "dark"), default="light")
     parser.add_argument(

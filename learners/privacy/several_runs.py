@@ -172,7 +172,7 @@ class Rule:
         Raises
         ------
         ValueError
-            If the composition needs a delta, and there is none.
+            If the composition needs a delta, and there is none, or a smaller epsilon.
         """
         if composition == "basic":
             return cls(relation)
@@ -180,7 +180,12 @@ class Rule:
             raise ValueError("composition by Renyi divergence needs a delta above 0")
         half = budget.delta / 2
         order = zcdp_order(zcdp_budget(budget.epsilon, half), half)
-        return cls(relation, float(f"{order:.4g}"))
+        rounded = float(f"{order:.4g}")
+        if rounded <= 1:
+            raise ValueError(
+                f"composition by Renyi divergence needs a smaller epsilon than {budget.epsilon:g}"
+            )
+        return cls(relation, rounded)
 
     def cost(self, spent: PrivacySpent) -> tuple[float, float]:
         """What a run counts, of epsilon or of the divergence, and of delta.

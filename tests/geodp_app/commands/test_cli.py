@@ -300,11 +300,12 @@ def test_plan_and_learn_mean_the_same_learner(capsys):
     [
         ("--epsilon", "0", "--epsilon: must be above 0"),
         ("--epsilon", "inf", "not a finite number"),
+        ("--epsilon", "1e300", "--epsilon: must be below 1e+300, not 1e300"),
         ("--delta", "0", "--delta: must lie strictly between 0 and 1"),
         ("--delta", "1", "--delta: must lie strictly between 0 and 1"),
         ("--delta", "nan", "not a finite number"),
         ("--k", "0", "--k: must lie between 1 and 1000"),
-        ("--k", "2.5", "'2.5' is not an integer"),
+        ("--k", "1e2", "'1e2' is not an integer in digits"),
         ("--alpha", "1", "--alpha: must lie strictly"),
         ("--grid", "1048577", "outside 1..1048576, where counting is exact"),
         ("--learner", "star", "unknown learner 'star': use cover"),
@@ -316,6 +317,10 @@ def test_a_wrong_parameter_is_named(write, tmp_path, capsys, option, value, reas
     for base in (["learn", write("p.csv", CSV), "-o", out], ["plan"]):
         assert reason in fails(capsys, *base, option, value)
     assert not out.exists()
+
+
+def test_what_no_plan_takes_is_not_said_of_one_way_of_planning(capsys):
+    assert fails(capsys, "plan", "--delta", 1e-50).startswith("geodp: delta must be at least")
 
 
 def test_the_command_itself(capsys):

@@ -134,7 +134,7 @@ def test_a_run_that_fails_or_is_cancelled_counts(points, ledger, capsys, monkeyp
         ("--cells 18", "cells must be at most 17 along a side, got 18"),
         ("--learner discs --k 1 --grid 4096", "grid size d = 4096 is outside 1..2048"),
         ("--learner polynomials --k 1 --levels 100000", "use fewer levels"),
-        ("--learner stability --k 1 --ask 1000", "between 1 and 1000, not 1001"),
+        ("--learner stability --k 1 --ask 1000", "--ask: must be at most 999, not 1000"),
     ],
 )
 def test_a_run_of_options_that_no_learner_takes_is_not_entered(
@@ -614,6 +614,8 @@ def test_what_it_is_of_can_be_shown_later(tmp_path, capsys) -> None:
         (["a.ledger", "--neighbours", "replace-one"], "--neighbours is fixed"),
         (["a.ledger", "--contents"], "--contents is fixed"),
         (["b.ledger", "--new", "--composition", "renyi"], "needs a budget"),
+        (["b.ledger", "--new", "--composition", "renyi", "--epsilon", "1e9"], "a smaller epsilon"),
+        (["b.ledger", "--new", "--delta", "1"], "--delta: must be at least 0 and below 1, not 1"),
         (["b.ledger", "--new", "--head", "0" * 16], "leave --new out"),
         (["a.ledger", "--epsilon", "1", "--delta", "1e-50"], "delta must be at least"),
         (["p.csv"], "p.csv: is no ledger of geodp, or an older one: begin another"),

@@ -108,6 +108,7 @@ def test_a_picture_at_twice_the_pixels_before_any_step(shot: Shot, tmp_path: Pat
     [
         (["-o", "w.png", "--size", "10x10"], "size"),
         (["-o", "w.png", "--steps", "-1"], "steps"),
+        (["-o", "w.png", "--seed", "2147483648"], "--seed: must be at most 2147483647"),
         (["-o", "w.png", "--example", "nowhere"], "nowhere"),
         (["-o", "missing/w.png"], "missing"),
         (["-o", "w.gif"], "end the name in .png"),
