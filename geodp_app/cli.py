@@ -173,7 +173,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             text = f"{named}cannot be written: {error.strerror}{what_to_do}"
         return _say(printable(text), 2)
     except InputError as error:
-        return _say(str(error), 2)
+        return _say(f"{error}{error.typed}", 2)
     except SystemExit as stop:  # --help and --version
         try:
             sys.stdout.flush()

@@ -23,10 +23,14 @@ def one_line(text: str, most: int = 40) -> str:
 
 
 class InputError(Exception):
-    """Wrong input: says what was wrong, where, and what to do.  Ends with exit code 2."""
+    """Wrong input: says what was wrong, where, and what to do.  Ends with exit code 2.
 
-    def __init__(self, message: str) -> None:
+    `typed` goes on after the message for who types options: the window shows none.
+    """
+
+    def __init__(self, message: str, typed: str = "") -> None:
         super().__init__(printable(message))
+        self.typed = printable(typed)
 
 
 @contextmanager

@@ -37,7 +37,7 @@ def of_parameters() -> Iterator[None]:
         text = re.sub(
             r"(?<![\w-])(?<!ledger )--([a-z][a-z-]*)",
             lambda option: option[1].replace("-", "_"),
-            str(error),
+            f"{error}{error.typed}",
         )
         raise InputError(text) from None
     except OSError as error:

@@ -269,15 +269,18 @@ class Ledger:
             return
         if state.unit is None:
             raise InputError(
-                f"{self.path}: protects rows, and of each {source.unit} one was taken: leave --id "
-                "out, or begin another ledger"
+                f"{self.path}: protects rows, and of each {source.unit} one was taken: count every "
+                "row, or begin another ledger",
+                " (leave --id out)",
             )
         here = "rows count" if source.unit is None else f"{source.unit} does"
-        hint = f"give geodp learn --id {state.unit}"
+        hint = f"read the examples with {state.unit} as the column that says whose a row is"
+        typed = f" (--id {state.unit})"
         if source.unit is not None and source.unit.strip().lower() == state.unit.strip().lower():
-            hint = f"begin a ledger with --id {source.unit!r}, as the data call it"
+            hint = f"begin a ledger for whoever {source.unit} names, as the data call it"
+            typed = f" (--id {source.unit!r})"
         raise InputError(
-            f"{self.path}: protects whoever {state.unit} names, and here {here}: {hint}"
+            f"{self.path}: protects whoever {state.unit} names, and here {here}: {hint}", typed
         )
 
     def _excess(self, state: State, new: Iterable[PrivacySpent | None]) -> str:

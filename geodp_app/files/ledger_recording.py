@@ -152,8 +152,9 @@ def check_labels_alone(unit: str | None, stated: Iterable[PrivacySpent | None]) 
     relations = {spent.neighbours for spent in stated if spent is not None}
     if unit is not None and "replace-label" in relations:
         raise InputError(
-            "labels alone cannot be protected with --id: which row of a person is taken "
-            "depends on them; leave it out, or give --neighbours replace-one"
+            "labels alone cannot be protected where a column says whose a row is: which row of a "
+            "person is taken depends on them; count every row, or protect whole examples",
+            " (leave --id out, or give --neighbours replace-one)",
         )
 
 

@@ -151,5 +151,5 @@ def test_labels_alone_are_not_protected_where_they_choose_a_person_s_row() -> No
     before = geodp.read_points(frame, **read).points
     after = geodp.read_points(frame.assign(label=1), **read).points
     assert (before != after).any()
-    with pytest.raises(geodp.InputError, match="labels alone cannot be protected with"):
+    with pytest.raises(geodp.InputError, match="labels alone cannot be protected where"):
         geodp.learn(frame, "stability", k=1, queries=50, neighbours="replace-label", **read)

@@ -206,7 +206,7 @@ def test_persons_are_protected_by_a_ledger_for_persons(tmp_path, capsys) -> None
     rows.write_text("x,y,label,who\n1,2,1,a\n3,4,0,b\n")
     path = tmp_path / "a.ledger"
     said(capsys, path, "--new", "--id", "who")
-    assert "give geodp learn --id who" in fails(capsys, *learn(rows, "--grid", D, "--ledger", path))
+    assert "(--id who)" in fails(capsys, *learn(rows, "--grid", D, "--ledger", path))
     assert spend(rows, "--grid", D, "--ledger", path, "--id", "who") == 0
     assert spend(rows, "--grid", D, "--ledger", path, "--id", "who", "--rows", 3) == 0
     both = Ledger(path).state()
@@ -556,7 +556,7 @@ def test_a_ledger_of_persons_knows_their_column_as_the_data_call_it(tmp_path, ca
     assert "3 runs together: epsilon = 1.5" in text
     said(capsys, tmp_path / "b.ledger", "--new", "--id", "who")
     argv[argv.index(path)] = tmp_path / "b.ledger"
-    assert "begin a ledger with --id 'Who'" in fails(capsys, "learn", *argv)
+    assert "as the data call it (--id 'Who')" in fails(capsys, "learn", *argv)
 
 
 def test_a_ledger_is_looked_at_while_another_program_writes(ledger, capsys) -> None:

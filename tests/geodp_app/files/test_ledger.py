@@ -136,13 +136,16 @@ def test_neighbours_and_unit_are_fixed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="replace-one neighbours says nothing about add-remove"):
         plain.begin([run(one(1.0, neighbours="replace-one"))], ROWS)
     with pytest.raises(
-        InputError, match="protects rows, and of each reporter one was taken: leave --id"
+        InputError,
+        match=r"and of each reporter one was taken: count every row, or begin another ledger$",
     ):
         plain.begin([run()], Source("rows.csv", "reporter"))
     persons = Ledger.create(tmp_path / "c", unit="reporter")
     for source in (ROWS, Source("rows.csv", "household")):
-        with pytest.raises(InputError, match="give geodp learn --id reporter"):
+        told = "with reporter as the column that says whose a row is$"
+        with pytest.raises(InputError, match=told) as caught:
             persons.begin([run()], source)
+        assert caught.value.typed == " (--id reporter)"  # the window knows no options
         with pytest.raises(InputError, match="protects whoever reporter names"):
             persons.join(([(run(), "released")], source))
     persons.begin([run()], Source("rows.csv", "reporter"))

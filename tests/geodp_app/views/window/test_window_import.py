@@ -784,6 +784,7 @@ def test_of_each_person_one_row_is_taken_and_the_release_says_so(
     action(window, "run")
     qtbot.waitUntil(lambda: bool(failures))
     assert "labels alone cannot be protected" in failures[0]
+    assert "--" not in failures[0]
     assert len(ledger.state().entries) == 1
 
 
