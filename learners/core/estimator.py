@@ -197,7 +197,7 @@ class Estimator(WithParameters, ABC):
         Raises
         ------
         ValueError
-            If a parameter is out of range.
+            If a parameter is out of range, or a BoundsError, which is one, if the bounds are none.
         """
         _, spent = self.validated()._settled()
         spent = None if spent is None else spent.of_run(run)
@@ -314,6 +314,7 @@ class Estimator(WithParameters, ABC):
 
     def _settled(self) -> tuple[Run, PrivacySpent | None]:
         """The run that the parameters ask for, and what it spends, with what its check costs."""
+        self._bounds()  # no run depends on them, and none is made with what are none
         run = self._planned()
         return run, run.spent if self.check is None else with_check(run.spent, self.check)
 

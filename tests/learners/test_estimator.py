@@ -9,6 +9,7 @@ import scipy.sparse
 from every_learner import every_learner, made, sample
 
 import learners
+from geometry.grid import BoundsError
 from learners import QuadtreeLearner
 from learners.core.estimator import Estimator
 from learners.core.examples import (
@@ -96,6 +97,16 @@ def test_what_the_examples_rule_out_is_refused_at_the_call(check):
     ):
         with pytest.raises(ValueError, match=r"cells|combinations of classes|are too few"):
             model.steps(many, many[:, 0] > 4)
+
+
+def test_bounds_that_are_none_are_refused_by_the_plan_and_before_counts_are_learned_from():
+    """The spent run of counted examples was lost: its bounds were read with its last record."""
+    model = learners.QuadtreeLearner(grid=8, bounds=(1, 2, 3))
+    for call in (model.plan, lambda: model.steps_counts(np.ones((2, 9, 9), dtype=int))):
+        with pytest.raises(BoundsError, match="four numbers"):
+            call()
+    box = learners.QuadtreeLearner(grid=8, bounds=(6, 36, 19, 48))
+    assert box.plan() == learners.QuadtreeLearner(grid=8).plan()
 
 
 def test_each_private_run_has_a_name_of_its_own_that_its_plan_says():
