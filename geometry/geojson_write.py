@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -30,6 +30,15 @@ from geometry.polygons import orient_valid, polygon_parts, ring_corners
 def unit_box_map(d: int) -> GridMap:
     """The map of the grid onto 0..1 degrees: where shapes without bounds are put."""
     return GridMap(d, Bounds(0.0, 0.0, 1.0, 1.0))
+
+
+#: Properties of the shape alone, which other layers do not have.
+OF_SHAPE = frozenset({"label", "clipped_to"})
+
+
+def each_layer(name: str, value: Any, layers: Iterable[str]) -> list[Any]:
+    """A property of the shape "learned" in each of these layers; None where it is not of it."""
+    return [None if name in OF_SHAPE and layer != "learned" else value for layer in layers]
 
 
 def feature_collection(
@@ -64,14 +73,16 @@ def feature_collection(
     properties : mapping, optional
         Properties of the feature.
     layers : mapping, optional
-        Other shapes by name, each a feature after the first with its name as ``name`` and
-        ``layer``: readers of the shape leave them out.
+        Other shapes by name, each a feature after the first with the same properties but those
+        of the shape alone, and its name as ``name`` and ``layer``: readers leave them out.
     """
     place = None if raw_grid else frame.place or unit_box_map(frame.d)
     said = frame_member(frame, raw_grid=raw_grid)
     collection: dict[str, Any] = {"type": "FeatureCollection", "geodp": {**said, **member}}
     named = [(shape, dict(properties or {}))]
-    named += [(layer, {"name": name, "layer": name}) for name, layer in (layers or {}).items()]
+    also = {name: value for name, value in named[0][1].items() if name not in OF_SHAPE}
+    for name, layer in (layers or {}).items():
+        named.append((layer, {**also, "name": name, "layer": name}))
     placed = [(placed_shape(orient_valid(each), frame.d, place), own) for each, own in named]
     placed = [(each, own) for each, own in placed if not each.is_empty]
     if placed:

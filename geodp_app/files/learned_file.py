@@ -36,7 +36,13 @@ from geometry.arrays import Ints
 from geometry.errors import InputError, refusals
 from geometry.geojson import TargetFile, read_geojson
 from geometry.geojson_reading import MAX_BYTES
-from geometry.geojson_write import frame_member, geojson_text, placed_shape, unit_box_map
+from geometry.geojson_write import (
+    each_layer,
+    frame_member,
+    geojson_text,
+    placed_shape,
+    unit_box_map,
+)
 from geometry.gis_files import library, read_polygons
 from geometry.grid import BoundsError
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
@@ -174,7 +180,7 @@ def shape_files(
     kinds = {str: pyarrow.string(), float: pyarrow.float64()}  # also where there is no layer
     table = pyarrow.table({
         "layer": pyarrow.array(list(layers), pyarrow.string()),
-        **{name: pyarrow.array([value] * len(layers), kinds[type(value)])
+        **{name: pyarrow.array(each_layer(name, value, layers), kinds[type(value)])
            for name, value in about.items()},
         geometry: pyarrow.array(wkb, pyarrow.binary()),
     })  # fmt: skip

@@ -21,7 +21,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.arrays import Ints
 from geometry.crs import LONLAT, written_crs
-from geometry.geojson_write import feature_collection, placed_shape
+from geometry.geojson_write import each_layer, feature_collection, placed_shape
 from geometry.grid import Frame
 from geometry.mask import Mask, mask_of
 from geometry.polygons import ring_corners
@@ -246,7 +246,7 @@ class LearnedShape:
         """
         geopandas, bounds, layers = _extra("geopandas", "geo"), self.frame.bounds, self.layers()
         return geopandas.GeoDataFrame(
-            {"layer": list(layers), **{k: [v] * len(layers) for k, v in self.fields().items()}},
+            {"layer": [*layers]} | {k: each_layer(k, v, layers) for k, v in self.fields().items()},
             geometry=[self._placed(shape) for shape in layers.values()],
             crs=None if bounds is None else written_crs(bounds.crs),
         )

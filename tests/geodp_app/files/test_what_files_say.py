@@ -190,7 +190,10 @@ def test_the_file_has_the_shape_and_then_the_support(learned: Path) -> None:
     said = shape["properties"]
     assert (said["name"], said["label"], said["epsilon"]) == ("learned", 1, 1.0)
     assert said["support"].startswith(f"{sum(support_of(learned).cells)} of ")
-    assert layer["properties"] == {"name": "support", "layer": "support"}
+    # the guarantee goes with each: whoever takes one feature takes it along
+    del said["label"]
+    assert layer["properties"] == said | {"name": "support", "layer": "support"}
+    assert "statement" in said
     region = shapely.geometry.shape(layer["geometry"])
     assert region.is_valid
     place = GridMap(128, BOUNDS).to_lonlat
@@ -293,6 +296,11 @@ def test_a_mask_clips_the_shape_and_not_the_support(points, learned, tmp_path) -
     assert files[0]["features"][1] == files[1]["features"][1]
     assert files[0]["features"][0] != files[1]["features"][0]
     assert files[0]["geodp"]["release"] == files[1]["geodp"]["release"]
+    shape = geodp.load(out)
+    geodp.save(shape, tmp_path / "h.gpkg")
+    for rows in (shape.to_geodataframe(), geopandas.read_file(tmp_path / "h.gpkg")):
+        assert rows.clipped_to.fillna("").tolist() == ["map.geojson", ""]
+        assert rows.statement.tolist() == [shape.fields()["statement"]] * 2
 
 
 def test_the_picture_hatches_what_is_not_supported(points, tmp_path, monkeypatch) -> None:
