@@ -4,6 +4,7 @@ Parquet by pyarrow, and data frames, of which nothing is imported.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -139,6 +140,8 @@ def _values(column: Any) -> Column:
     if kinds.is_floating(column.type):
         return np.asarray(column.to_numpy(zero_copy_only=False))
     values: list[Any] = column.to_pylist()
+    if str(column.type) == "extension<arrow.json>":
+        return [None if value is None else json.loads(value) for value in values]
     return values
 
 

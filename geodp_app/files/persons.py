@@ -17,6 +17,7 @@ import itertools
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -54,6 +55,10 @@ _ITSELF = re.compile(
 )
 
 
+#: Times beyond all that Python has, among which engines have an infinite one.
+_ODD_YEAR = re.compile(r"-|[0-9]{5}")
+
+
 def told_apart(bits: int | None) -> float:
     """From here on a floating-point number of so many bits stands for several whole numbers."""
     return 2.0 ** {16: 11, 32: 24}.get(bits or 64, 53)
@@ -75,7 +80,9 @@ def names_of(values: Sequence[Any] | NDArray[Any]) -> tuple[list[str], dict[int,
         return [str(value) for value in values.tolist()], {}
     bits = None
     if isinstance(values, np.ndarray) and values.dtype.kind in "Mm":
-        values = values.astype(str)  # of no time: NaT
+        spans = values.dtype.kind == "m"  # refused one by one, as times of no year are
+        texts = values.astype(str).tolist()  # of no time: NaT
+        values = [timedelta() if spans or _ODD_YEAR.match(text) else text for text in texts]
     if isinstance(values, np.ndarray):
         bits = 8 * values.dtype.itemsize if values.dtype.kind == "f" else None
         values = values.astype(float).tolist() if bits else values.tolist()
@@ -110,6 +117,8 @@ def _name(value: Any, bits: int | None) -> tuple[str, str]:
         return value.hex(), "" if value else "is empty"
     if isinstance(value, UUID):
         return str(value), "" if value.int else f"{value} is nobody"
+    if isinstance(value, timedelta) or (isinstance(value, date) and not 0 < value.year < 10_000):
+        return "", "is a span of time, or lies outside the years 1 to 9999"
     if isinstance(value, list | dict | tuple | set | np.ndarray):
         return "", f"holds {type(value).__name__}s, which do not name a person"
     return _name_of_text(str(value), bits)

@@ -175,6 +175,10 @@ def _person_faults(person: Any, bits: int, *, knows_nan: bool) -> list[tuple[Any
         faults.append((blurred.fill_null(False), -Fault.SEVERAL))
     elif kind.is_binary():
         faults.append((person == ibis.literal(b"", type="binary"), -Fault.NOBODY))
+    elif kind.is_timestamp() or kind.is_date():  # an infinite one is nobody's, as in files
+        made, last = (ibis.date, "") if kind.is_date() else (ibis.timestamp, " 23:59:59.999999")
+        known = person.between(made("0001-01-01"), made(f"9999-12-31{last}"))
+        faults.append((~known.fill_null(False), -Fault.NOBODY))
     elif kind.is_uuid():
         faults.append((person == ibis.uuid(NIL_UUID), -Fault.NOBODY))
     return faults

@@ -289,7 +289,7 @@ def find_columns(
 
 #: What is wrong with a value that is to name a person.
 _OF_PERSONS: dict[int, str] = {
-    Fault.NOBODY: "is empty, blank or NaN in some row; every row must say whose it is",
+    Fault.NOBODY: "is empty, blank, NaN or infinite in some row; every row must say whose it is",
     Fault.SEVERAL: "is a floating-point number too large to tell whole numbers apart in some row; "
     "persons must be named by integers or text",
 }

@@ -1,6 +1,7 @@
 """One table of reports: the same inputs by every road they can take are the same examples, or are
 refused for the same reason.  Right values come from pandas, pyproj, shapely, GDAL and DuckDB."""
 
+import contextlib
 import gzip
 import io
 import json
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import duckdb
 import geopandas
 import numpy as np
 import pandas
@@ -495,6 +497,25 @@ FAULTS: dict[str, Any] = {
     "the UUID of zeros": pa.array(["a", str(UUID(int=0))]),
     "no bytes": pa.array([b"a", b""]),
 }
+
+
+def test_every_road_refuses_times_without_end_spans_and_records(tmp_path: Path) -> None:
+    """A table took the rows of all whose time is infinite for one person's, and a file took spans
+    of time and JSON for names, two of one record among them."""
+    with contextlib.closing(duckdb.connect()) as engine:
+        for i, who in enumerate(
+            ("TIMESTAMP 'infinity'", "DATE '-infinity'", """'{"a": 1}'::JSON""")
+        ):
+            path = tmp_path / f"{i}.parquet"
+            engine.sql(f"SELECT -99.0 lon, 33.0 lat, 1 label, {who} who").write_parquet(str(path))
+            for road in (by_file, by_python, by_table):
+                with pytest.raises(InputError):
+                    persons(path, road)
+    later = np.array([2**52], "M8[s]")
+    for ids in (pandas.Series([1], dtype="m8[s]"), pandas.Series(later), pandas.Timedelta(1)):
+        frame = pandas.DataFrame({"x": [1], "y": [2], "label": [1]}).assign(who=ids)
+        with pytest.raises(InputError, match="column who: is a span of time, or lies outside"):
+            geodp.read_points(frame, grid=8, id="who")
 
 
 @pytest.mark.parametrize("case", FAULTS)

@@ -279,7 +279,7 @@ SECRET = 987654.25
         (
             "who",
             None,
-            "column who: is empty, blank or NaN in some row; every row must say whose it is",
+            "column who: is empty, blank, NaN or infinite in some row; every row must",
         ),
     ],
 )
@@ -532,7 +532,10 @@ def test_a_row_of_nobody_is_refused(of_nobody, value):
     """Two of them would be one person, and one person less would replace an example."""
     number = NOBODIES.index(value)
     outcome = refusal(of_nobody[number % 2], grid=8, person=f"who{number}")
-    assert f"column who{number}: is empty, blank or NaN in some row; every row must" in outcome
+    assert (
+        f"column who{number}: is empty, blank, NaN or infinite in some row; every row must"
+        in outcome
+    )
 
 
 def test_where_no_person_is_named_rows_of_nobody_count(of_nobody):
