@@ -54,7 +54,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, get_args
@@ -119,9 +119,23 @@ class ChunkModels:
         """Votes for each class at points X (m, ...), int64 (m, classes); rows sum to K."""
         counts = np.zeros((len(X), len(self.classes)), dtype=np.int64)
         rows = np.arange(len(X))
-        for voted in mapper(partial(_vote, X, self.classes), self.models):
+        for voted in by_model(partial(_vote, X, self.classes), self.models, len(X), mapper):
             counts[rows, voted] += 1
         return counts
+
+
+#: Predictions that wait to be counted at most, and models whose predictions may in any case.
+_WAITING, _LEAST = 1 << 24, 16
+
+
+def by_model(
+    job: Callable[[Any], Any], models: Sequence[Any], points: int, mapper: Mapper
+) -> Iterator[Any]:
+    """What a job says of so many points by each model, in order; an executor is given no more
+    models at a time than there is room for what they say."""
+    most = max(_LEAST, _WAITING // max(1, points))
+    for first in range(0, len(models), most):
+        yield from mapper(job, models[first : first + most])
 
 
 def _vote(points: Any, classes: NDArray[Any], model: Any) -> Ints:

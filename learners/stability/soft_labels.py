@@ -33,6 +33,7 @@ from learners.privacy.randomness import RandomSource
 from learners.stability.sample_and_aggregate import (
     ConstantModel,
     Mapper,
+    by_model,
     distances,
     in_any_case,
     one_each,
@@ -170,8 +171,10 @@ def plan_soft_queries(
 
 def soft_predictions(models: tuple[Any, ...], X: Any, mapper: Mapper = map) -> Floats:
     """Predictions in [0, 1] of every model at every point, shape (K, m)."""
-    found = list(mapper(partial(_softened, X), models))
-    return np.array(found, dtype=np.float64).reshape(len(models), len(X))
+    found = np.empty((len(models), len(X)))
+    for i, values in enumerate(by_model(partial(_softened, X), models, len(X), mapper)):
+        found[i] = values
+    return found
 
 
 def _softened(points: Any, model: Any) -> Floats:

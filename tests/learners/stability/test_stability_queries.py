@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import cache
 from typing import Any, Self
@@ -20,6 +21,7 @@ from learners.stability.base_learners import MajorityCells
 from learners.stability.classifiers import StableQueryClassifier
 from learners.stability.sample_and_aggregate import (
     ChunkModels,
+    ConstantModel,
     assign_chunks,
     distances,
     split_chunks,
@@ -102,6 +104,24 @@ def test_votes_do_not_depend_on_who_trains(pool: type[Executor]) -> None:
             m.predict(X[:1]) for m in alone.models
         ]
         np.testing.assert_array_equal(together.votes(X, executor.map), alone.votes(X))
+
+
+def test_an_executor_is_given_no_more_models_than_there_is_room_for() -> None:
+    """It predicts by all that it is given, however late that is counted."""
+    labels = tuple(map(ConstantModel, [0, 1, 1] * 40))
+    models = ChunkModels(labels, CLASSES, np.zeros(120, dtype=int), 0)
+    given: list[int] = []
+
+    def all_at_once(job: Callable[[Any], Any], items: Any) -> list[Any]:
+        given.append(len(items))
+        return [job(item) for item in items]
+
+    for many, most in ((1, 120), (1 << 20, 16)):
+        given.clear()
+        votes = models.votes(np.broadcast_to(np.zeros(1), many), all_at_once)
+        assert votes.shape == (many, 2)
+        assert (votes == [40, 80]).all()
+        assert (max(given), sum(given)) == (most, 120)
 
 
 def test_whatever_happens_in_a_chunk_is_a_vote() -> None:
