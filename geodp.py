@@ -204,8 +204,8 @@ def sample(
 
     n, grid, noise = whole("n", n), whole("grid", grid, 1), real("noise", noise)
     seed = None if seed is None else whole("seed", seed, 0)
-    if n < 0 or not 0 <= noise <= 1:
-        raise InputError(f"n must be at least 0 and noise within 0..1, got {n} and {noise}")
+    if not 0 <= n <= 10**9 or not 0 <= noise <= 1:
+        raise InputError(f"n must be within 0..1e9 and noise within 0..1, got {n} and {noise}")
     shape, frame = _placed(target, grid, bounds)
     rng = open_generator(seed)
     return draw_examples(shape, n, frame, distribution=distribution, noise=noise, rng=rng)

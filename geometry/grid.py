@@ -22,6 +22,10 @@ class BoundsError(ValueError):
     """A coordinate lies outside the public bounds, or the bounds themselves are unusable."""
 
 
+#: No coordinate is as large; whole numbers may be beyond all floats.
+_TOO_FAR = 1e300
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """A public box of longitudes and latitudes, or of another coordinate reference system.
@@ -54,7 +58,7 @@ class Bounds:
             if isinstance(value := getattr(self, name), np.generic):
                 object.__setattr__(self, name, value.item())
         values = self.as_tuple()
-        if not all(is_number(v) and np.isfinite(v) for v in values):
+        if not all(is_number(v) and abs(v) < _TOO_FAR for v in values):
             raise BoundsError(f"bounds {values} must be finite numbers")
         if self.crs != LONLAT:
             self._check_other_system()

@@ -26,6 +26,7 @@ from geometry.errors import InputError
 from geometry.geojson import MAX_CROSSINGS, TargetFile
 from geometry.globe import lonlat_box
 from geometry.grid import Bounds
+from geometry.halfplane import MAX_D
 from geometry.polygons import contains_points, grid_region, polygon_parts
 from geometry.rings import crossings_up_to, edges_of
 
@@ -101,7 +102,9 @@ def draw_points(
         spread = math.sqrt(target.area / math.pi / (2 * math.log(2)))
         chosen = np.ones(n, dtype=np.bool_)
     else:
-        raise ValueError(f"unknown distribution {distribution!r}: use one of {DISTRIBUTIONS}")
+        raise ValueError(
+            f"unknown distribution {distribution!r}: use one of {', '.join(DISTRIBUTIONS)}"
+        )
     cloud = rng.normal((middle.x, middle.y), spread, size=(n, 2))
     cloud = np.rint(cloud).clip(0, d).astype(np.int64)
     return np.where(chosen[:, None], cloud, uniform)
@@ -150,7 +153,14 @@ def place_target(
     shape : shapely geometry
         Its polygons, not united (:meth:`geometry.geojson.TargetFile.figure`).
     frame : Frame
+
+    Raises
+    ------
+    InputError
+        If the grid is finer than any that is counted on.
     """
+    if d > MAX_D:
+        raise InputError(f"grid must be at most {MAX_D:,}, not {d:,}")
     if bounds is None and target.member.get("georeferenced") is False:
         return target.figure(d), Frame(d)  # its bounds only hold the drawing
     box = bounds or target.bounds

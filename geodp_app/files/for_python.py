@@ -66,7 +66,9 @@ def checked(name: str, value: Any, kinds: type | tuple[type, ...], what: str) ->
 
 def path_of(name: str, value: Any) -> str:
     """A path, if it is one."""
-    path: str = os.fspath(checked(name, "" if value is None else value, PATHS, "a path"))
+    if value is None:
+        raise InputError(f"{name} must be a path, not None")
+    path: str = os.fspath(checked(name, value, PATHS, "a path"))
     return path
 
 
@@ -338,7 +340,7 @@ def _learned(shape: Any, done: str) -> LearnedShape:
     """A learned shape, or what a fitted learner has learned."""
     from learners.core.learned_shape import LearnedShape
 
-    if not isinstance(shape, LearnedShape) and not hasattr(shape, "placed"):
+    if isinstance(shape, type) or not (isinstance(shape, LearnedShape) or hasattr(shape, "placed")):
         raise InputError(
             f"a learned shape or a fitted learner is {done}, not {type(shape).__name__}"
         )

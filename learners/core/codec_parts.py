@@ -5,7 +5,6 @@ Reading is as strict as :mod:`learners.core.codec` says.
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import asdict, fields
 from typing import Any, get_args
@@ -19,10 +18,10 @@ from learners.core.records import Piece, StepRelease, Tidied, TileStep
 from learners.core.selection import Role
 from learners.privacy.accounting import AccountName, Charge, ChargeName, PrivacySpent, Relation
 from learners.privacy.privacy_loss import check_statement
+from learners.privacy.randomness import RUN
 
 Lattice = HalfplaneLattice | ConicLattice
 
-_RUN = re.compile("[0-9a-f]{32}")
 
 _ODD_VALUE = "not a privacy statement: a member has a value that it cannot have"
 
@@ -54,7 +53,7 @@ def privacy_from_dict(data: Any) -> PrivacySpent:
         and data["account"] in get_args(AccountName)
         and type(data["private"]) is bool
         and type(data["rows"]) is int
-        and (data["run"] is None or (data["private"] and _RUN.fullmatch(text(data["run"], "run"))))
+        and (data["run"] is None or (data["private"] and RUN.fullmatch(text(data["run"], "run"))))
         and isinstance(data["charges"], list)
     ):
         raise ValueError(_ODD_VALUE)

@@ -187,7 +187,7 @@ class Estimator(WithParameters, ABC):
         Parameters
         ----------
         run : str, optional
-            Name of the next run, if that is private; by default a new one.
+            Name of the next run, if that is private: 32 hexadecimal digits; by default a new one.
 
         Returns
         -------
@@ -197,7 +197,8 @@ class Estimator(WithParameters, ABC):
         Raises
         ------
         ValueError
-            If a parameter is out of range, or a BoundsError, which is one, if the bounds are none.
+            If a parameter is out of range, or that is no name; a BoundsError, which is one, if the
+            bounds are none.
         """
         _, spent = self.validated()._settled()
         spent = None if spent is None else spent.of_run(run)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
-from learners.privacy.randomness import new_run_id
+from learners.privacy.randomness import RUN, new_run_id
 
 #: How charges are put together: the closed form of a set cover (lemma 4); their sum; zCDP, the
 #: set-cover account or advanced composition of selections, beside the sum of counts (lemma A1);
@@ -143,7 +143,15 @@ class PrivacySpent:
     rows: int = 1
 
     def of_run(self, run: str | None = None) -> PrivacySpent:
-        """The statement of the run of that name, or of a new one; unchanged if not private."""
+        """The statement of the run of that name, or of a new one; unchanged if not private.
+
+        Raises
+        ------
+        ValueError
+            If no file of a release would be read with that name.
+        """
+        if run is not None and not RUN.fullmatch(str(run)):
+            raise ValueError(f"a run's name is 32 hexadecimal digits in small letters, not {run!r}")
         return replace(self, run=run or new_run_id()) if self.private else self
 
     def charge(self, name: ChargeName) -> Charge | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from typing import Protocol
 
 import numpy as np
@@ -82,6 +83,10 @@ class SeededRandom:
             if not count:
                 return b"".join(parts)
             self._block, self._at, self._buffer = self._block + 1, 0, b""
+
+
+#: Names of runs.
+RUN = re.compile("[0-9a-f]{32}")
 
 
 def new_run_id() -> str:

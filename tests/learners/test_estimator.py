@@ -123,6 +123,13 @@ def test_each_private_run_has_a_name_of_its_own_that_its_plan_says():
     assert {len(name) for name in named} == {32}
 
 
+@pytest.mark.parametrize("name", ["mine", "A" * 32, 5, "a" * 33])
+def test_a_run_has_no_name_by_which_its_file_could_not_be_read(name):
+    """The file of a run that was planned by such a name was refused when it was loaded."""
+    with pytest.raises(ValueError, match="32 hexadecimal digits in small letters, not"):
+        learners.NoisyHistogramLearner(grid=16).plan(name)
+
+
 @pytest.mark.parametrize("seed", [1, None])
 def test_a_run_that_is_not_private_has_no_name(seed):
     model = learners.NoisyHistogramLearner(grid=16, seed=1) if seed else every_learner()[-1]

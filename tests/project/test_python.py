@@ -232,11 +232,14 @@ def test_whatever_is_wrong_can_be_caught_from_the_one_import(examples, tmp_path)
         (lambda: geodp.load(tmp_path), f"{tmp_path}: Is a directory"),
         (lambda: geodp.load("a\0b.geojson"), "there is no such file"),
         (lambda: geodp.load(True), "path must be a path, not bool"),  # no number of a stream
-        (lambda: geodp.load(None), "there is no such file"),
+        (lambda: geodp.load(None), "path must be a path, not None"),
         (lambda: geodp.read_points(tmp_path), "cannot be read: Is a directory"),
         (lambda: geodp.read_points(frame, columns="x=x"), "columns must be a mapping of names"),
         (lambda: geodp.read_points(frame, id=3), "id must be a text, not int"),
         (lambda: geodp.sample(7, 5), "target must be a path, not int"),
+        (lambda: geodp.sample("L", 5, grid=10**30), "grid must be at most 1,048,576, not 1,000,"),
+        (lambda: geodp.sample("L", 10**30), "n must be within 0..1e9"),
+        (lambda: geodp.save(geodp.QuadtreeLearner, "a.geojson"), "is saved, not ABCMeta"),
         (lambda: geodp.sample(tmp_path, 5), f"{tmp_path}: Is a directory"),
         (lambda: geodp.learn(examples, ledger=2), "ledger must be a path, not int"),
         (lambda: geodp.learn(examples, geodp.QuadtreeLearner()), "learner must be a name, such as"),
@@ -258,6 +261,7 @@ def test_whatever_is_wrong_can_be_caught_from_the_one_import(examples, tmp_path)
         (lambda: geodp.read_points(placed, bounds=BOXES["degrees"], crs="EPSG:32633"),
          "have their own"),
         (lambda: geodp.Bounds(1, 2, 3, "4"), "must be finite numbers"),
+        (lambda: geodp.Bounds(1, 2, 10**400, 4), "must be finite numbers"),
     ):  # fmt: skip
         with pytest.raises(geodp.BoundsError, match=message):
             call()
