@@ -79,7 +79,7 @@ def add_points_options(parser: Parser, grid: str, *, labelled: bool = True) -> N
 
 def labels_of(text: str) -> tuple[str, ...]:
     """Labels, separated by commas and quoted as in CSV."""
-    return tuple(next(csv.reader([text], skipinitialspace=True), []))
+    return tuple(next(csv.reader([text], skipinitialspace=True), [])) or ("",)  # refused there
 
 
 def point_options(

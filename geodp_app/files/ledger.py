@@ -158,6 +158,8 @@ class Ledger:
         contents : bool
             Keep salted hashes of contents, too.
         """
+        if unit is not None and not unit.strip():
+            raise InputError(f"{path}: no column is named that says whose a row is")
         rule = Rule(relation)
         if composition != "basic":
             if budget is None:

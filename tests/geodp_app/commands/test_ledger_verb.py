@@ -156,6 +156,13 @@ def test_a_run_that_the_examples_are_too_few_for_is_not_entered(points, ledger, 
     assert ledger.state().entries == ()
 
 
+def test_a_label_that_is_forgotten_is_no_other_peoples_words(points, ledger, capsys) -> None:
+    """As `--inside "$LABEL"` of a script may be: it was read as if nothing had been said."""
+    for option in ("--inside", "--outside"):
+        assert "a label is empty" in fails(capsys, *learn(points, option, ""))
+    assert ledger.state().entries == ()
+
+
 def test_ctrl_c_on_a_terminal_writes_nothing_and_counts_the_run(points, ledger) -> None:
     """A real process on a pseudo-terminal, interrupted once its bar shows a finished step."""
     argv = ["learn", points, "--learner", "cover", "--k", 40, "--steps", 4000]
@@ -617,6 +624,7 @@ def test_what_it_is_of_can_be_shown_later(tmp_path, capsys) -> None:
         (["b.ledger", "--new", "--composition", "renyi", "--epsilon", "1e9"], "a smaller epsilon"),
         (["b.ledger", "--new", "--delta", "1"], "--delta: must be at least 0 and below 1, not 1"),
         (["b.ledger", "--new", "--head", "0" * 16], "leave --new out"),
+        (["b.ledger", "--new", "--id", " "], "no column is named that says whose a row is"),
         (["a.ledger", "--epsilon", "1", "--delta", "1e-50"], "delta must be at least"),
         (["p.csv"], "p.csv: is no ledger of geodp, or an older one: begin another"),
     ],
