@@ -93,6 +93,8 @@ def ledger_options(parser: Parser) -> None:
 
 def ledger(options: argparse.Namespace) -> None:
     """Begin, change, look, print."""
+    if options.file == Path("-"):
+        raise InputError("a ledger is a file, which lasts: name one in the place of -")
     if options.delta is not None and options.epsilon is None:
         raise InputError("--delta is of a budget: give --epsilon, too")
     if options.new:

@@ -617,6 +617,7 @@ def test_what_it_is_of_can_be_shown_later(tmp_path, capsys) -> None:
     [
         (["none.ledger"], "there is no such ledger; --new begins one"),
         (["a.ledger", "--new"], "is there already"),
+        (["-", "--new"], "a ledger is a file"),
         (["a.ledger", "--delta", "0.1"], "--delta is of a budget"),
         (["a.ledger", "--neighbours", "replace-one"], "--neighbours is fixed"),
         (["a.ledger", "--contents"], "--contents is fixed"),
