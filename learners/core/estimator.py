@@ -324,10 +324,12 @@ class Estimator(WithParameters, ABC):
         run, spent = learner._settled()
         part, finish = learner.check, None
         if part is not None:  # examples that the learner does not see (docs/privacy.md, lemma 11)
+            if not run.draws:
+                run.begin(counts, watch)  # refuses what it does whatever the coins say
             source = open_source(vars(learner)["seed"], "check")
             counts, held = divided(counts, part, source)
             finish = partial(checked, held=held, part=part, source=source)
-        # what it refuses, it refuses now: of a run with a check, that of the rest
+        # what it refuses, it refuses now: of a run with a check, a rest of too few, too
         begin = partial(run.begin, counts, watch)
         begun = None if run.draws else begin()
         # by the name that was promised or a new one: two runs never have one name

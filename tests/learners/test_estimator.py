@@ -97,6 +97,10 @@ def test_what_the_examples_rule_out_is_refused_at_the_call(check):
     ):
         with pytest.raises(ValueError, match=r"cells|combinations of classes|are too few"):
             model.steps(many, many[:, 0] > 4)
+    # what is refused of all is refused whatever the coins leave: else who tries again chooses them
+    few = learners.ConvexPolygonLearner(**by_cells, check=0.99)
+    with pytest.raises(ValueError, match="cells"):
+        few.steps(X, X[:, 0] > 4)
 
 
 def test_bounds_that_are_none_are_refused_by_the_plan_and_before_counts_are_learned_from():
