@@ -60,7 +60,6 @@ _ENDINGS: dict[Holds, tuple[str, ...]] = {
 }
 _OTHER_FILES = (".kml", ".zip", ".geodp")
 
-
 #: What has been written since :func:`forget_written`, for whoever interrupts a command.
 _written: list[str] = []
 
@@ -246,8 +245,7 @@ def zip_bytes(
 
 
 def try_files(files: Iterable[NewFile]) -> None:
-    """Do all of writing these but to take the names: nothing is left of them.  Raises InputError
-    if they cannot be written."""
+    """Do all of writing these but to take the names; raises InputError if that fails."""
     for file in files:
         staged: _Staged = {}
         with named_failures(file.path):
@@ -274,10 +272,10 @@ class NewFile(NamedTuple):
     """A file that is to be written.
 
     `path`: a symbolic link stays and its target is replaced; an existing file keeps its
-    permissions. Something that is no regular file (a pipe, a device) is written straight through,
-    never replaced; so is :data:`STDOUT`, whatever it leads to.  `data`: text is written as UTF-8,
-    line ends as they are. `private`: the file's owner alone may read and write it (mode 0600), also
-    where an existing file allowed others to; it is so before it has a name or a byte.
+    permissions, and is refused if it is read-only. What is no regular file (a pipe, a device) is
+    written straight through, never replaced; so is :data:`STDOUT`, whatever it leads to.  `data`:
+    text is written as UTF-8, line ends as they are. `private`: the file's owner alone may read and
+    write it (mode 0600), also where an old one allowed others to, before it has a name or a byte.
     """
 
     path: str | os.PathLike[str]
@@ -413,6 +411,8 @@ def _stage(file: NewFile, staged: _Staged) -> bool:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if mode is not None and not stat.S_ISREG(mode):
             return False
+        if mode is not None and not (mode & 0o222 and os.access(path, os.W_OK)):  # by root, too
+            raise PermissionError(errno.EACCES, "is read-only: choose another name, or unlock it")
         if file.private:
             mode = _OWNERS
         target = os.path.realpath(path)

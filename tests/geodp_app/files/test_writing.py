@@ -11,7 +11,8 @@ import pytest
 from patience import HANGS
 
 from geodp_app.files import writing as files
-from geodp_app.files.writing import atomic_write
+from geodp_app.files.writing import NewFile, atomic_write
+from geometry.errors import InputError
 
 linux = hasattr(os, "O_TMPFILE")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
@@ -100,7 +101,7 @@ def test_a_new_file_follows_the_umask_and_an_old_one_keeps_its_mode(tmp_path: Pa
 
 @posix
 @pytest.mark.parametrize("unnamed", [linux, False])
-@pytest.mark.parametrize("before", [None, 0o644, 0o666, 0o600, 0o400])
+@pytest.mark.parametrize("before", [None, 0o644, 0o666, 0o600, 0o200])
 def test_a_private_file_is_its_owners_alone_before_it_has_a_byte(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int | None, unnamed: bool
 ) -> None:
@@ -128,6 +129,20 @@ def test_a_private_file_is_its_owners_alone_before_it_has_a_byte(
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert path.read_text() == "x"
     assert unnamed or opened == [0o600]
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_a_file_that_is_read_only_is_not_replaced(tmp_path: Path, private: bool) -> None:
+    path = tmp_path / "a"
+    path.write_text("old")
+    path.chmod(0o444)
+    refused = "a: cannot be written: is read-only: choose another name"
+    for do in (lambda: files.try_files([NewFile(path, "new")]),
+               lambda: files.write_whole(path, "new", private=private)):  # fmt: skip
+        with pytest.raises(InputError, match=refused):
+            do()
+    assert (os.listdir(tmp_path), path.read_text()) == (["a"], "old")
+    path.chmod(0o644)  # or Windows could not remove it
 
 
 @posix
