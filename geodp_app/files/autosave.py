@@ -50,9 +50,11 @@ class Autosave:
         original: Path | None = None,
         run: RunRecord | None = None,
         called_off: Callable[[], bool] = lambda: False,
+        *,
+        stamp: object = None,
     ) -> Path | None:
-        """Write a state of the work and the file that it was opened from or saved to, whole or not
-        at all; returns the path of the recovery file.
+        """Write a state of the work and the file that it was opened from or saved to, with its
+        stamp then, whole or not at all; returns the path of the recovery file.
 
         Nothing is written, and None returned, if it was called off before its turn came: what is
         discarded afterwards stays discarded.  Raises InputError if it cannot be written; the last
@@ -64,9 +66,10 @@ class Autosave:
             owner = self._claim()
             path = None if original is None else os.path.abspath(original)
             with named_failures(owner.name):  # in place: a new file would not be locked
+                said = {"pid": os.getpid(), "original": path, "stamp": stamp}
                 owner.seek(0)
-                owner.truncate()
-                owner.write(json.dumps({"pid": os.getpid(), "original": path}).encode())
+                owner.write(json.dumps(said).encode())
+                owner.truncate()  # now: if the disk is full, what it said stays
             kept = Path(owner.name).with_name(_FILE)
             save_session(kept, work, run)
             return kept
@@ -99,6 +102,8 @@ class Recovery:
     saved: float
     #: The session file that it would have become.
     original: Path | None
+    #: Of that file, when it was opened or saved last (:func:`geodp_app.files.session.stamp_of`).
+    stamp: object = None
 
     @property
     def text(self) -> str:
@@ -114,7 +119,7 @@ def recoverable(folder: Path) -> list[Recovery]:
         with contextlib.suppress(OSError):  # it has just gone
             if not _owned(path.parent / _OWNER):
                 original = _read_original(path.parent / _OWNER)
-                found.append(Recovery(path, path.stat().st_mtime, original))
+                found.append(Recovery(path, path.stat().st_mtime, *original))
     return sorted(found, key=lambda recovery: recovery.saved, reverse=True)
 
 
@@ -144,12 +149,13 @@ def _try_lock(file: IO[bytes]) -> bool:
     return True
 
 
-def _read_original(owner: Path) -> Path | None:
+def _read_original(owner: Path) -> tuple[Path | None, object]:
+    """The session file and its stamp."""
     try:
-        original = json.loads(owner.read_bytes())["original"]
+        said = json.loads(owner.read_bytes())
+        return Path(said["original"]), said.get("stamp")
     except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return Path(original) if isinstance(original, str) else None
+        return None, None
 
 
 def discard(recovery: Path) -> None:

@@ -159,6 +159,16 @@ def load_session(path: str | os.PathLike[str]) -> Session:
         return _read_archive(Archive(file, _LIMITS))
 
 
+def stamp_of(path: str | os.PathLike[str]) -> list[int] | None:
+    """What is another once something else has written to a file or taken its place; None if it is
+    not there."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return [found.st_ino, found.st_size, found.st_mtime_ns]
+
+
 def _state_bytes(work: Work, run: RunRecord | None) -> bytes:
     bounds = None if work.bounds is None else work.bounds.to_json()
     examples: dict[str, Any] | None = None

@@ -4,6 +4,8 @@ fold, and the status line of a window; and lays widgets out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TypeVar, cast
 
 from PySide6.QtCore import QSize, Qt
@@ -169,10 +171,16 @@ def ask(
     more: str,
     *,
     buttons: QMessageBox.StandardButton = QMessageBox.StandardButton.Ok,
+    default: QMessageBox.StandardButton = QMessageBox.StandardButton.NoButton,
+    words: Mapping[QMessageBox.StandardButton, str] = MappingProxyType({}),
     details: str = "",
 ) -> int:
-    """Say something that needs to be seen, or ask; the button that was pressed."""
+    """Say something that needs to be seen, or ask; the button that was pressed.  `default`: the one
+    that Return presses; Qt chooses if there is none.  `words`: on buttons, if not Qt's."""
     box = QMessageBox(icon, "", text, buttons, window)
+    box.setDefaultButton(default)
+    for button, word in words.items():
+        box.button(button).setText(word)
     box.setInformativeText(more)
     box.setDetailedText(details)
     return box.exec()

@@ -93,6 +93,8 @@ class WindowFiles(QObject):
         #: Whether somebody is there who can be asked about a file; else it is read as it is.
         self.asks = True
         self.recent = RecentFiles(config_folder())
+        #: Of the session's file, as it was opened or saved last.
+        self.stamp: object = None
         self._opening: Work | None = None
 
     def begin_with_example(self, name: str | None) -> None:
@@ -114,11 +116,14 @@ class WindowFiles(QObject):
         )
 
     def start_anew(self) -> None:
-        self.show_session(Work(), None, None)
+        self.show_session(Work(), None)
         self.opened.emit()
 
-    def show_session(self, work: Work, run: RunRecord | None, path: Path | None) -> None:
-        """A document that was read from a file."""
+    def show_session(
+        self, work: Work, run: RunRecord | None, path: Path | None = None, stamp: object = None
+    ) -> None:
+        """A document that was read from a file, which had that stamp."""
+        self.stamp = stamp
         self.document.new(work, path)
         self.runs.adopt(run)
 
@@ -213,9 +218,17 @@ class WindowFiles(QObject):
             self.start_anew()
 
     def save(self) -> bool:
-        """Save under the session's own name, or ask for one."""
-        path = self.document.path
-        return self.save_as() if path is None else self.save_to(path)
+        """Save under the session's own name, or ask for one; ask, too, before that takes the place
+        of what something else has saved there."""
+        path, button = self.document.path, QMessageBox.StandardButton
+        if path is None or session.stamp_of(path) in (None, self.stamp):
+            return self.save_as() if path is None else self.save_to(path)
+        asked = f"Replace {path.name}, which was saved by something else since you opened it?"
+        more = "What it holds now is another window's, maybe, and would be lost."
+        words, icon = {button.Yes: "Replace", button.No: "Save as…"}, QMessageBox.Icon.Warning
+        buttons, safe = button.Yes | button.No | button.Cancel, button.No
+        answer = ask(self._window, icon, asked, more, buttons=buttons, default=safe, words=words)
+        return self.save_to(path) if answer == button.Yes else answer == safe and self.save_as()
 
     def save_as(self) -> bool:
         """Ask for a name, and save."""
@@ -282,8 +295,10 @@ class WindowFiles(QObject):
         """Open or import a file that needs no questions; PointsOnlyError if it is one of points."""
 
         def take() -> None:
+            stamp = session.stamp_of(path)  # first: it may be replaced while it is read
             opened = read(path, self.document)
             if opened.kind == "session":
+                self.stamp = stamp
                 self.runs.adopt(opened.run)
             self._taken(path, opened, anew=read is document_files.open_any)
 
@@ -341,6 +356,7 @@ class WindowFiles(QObject):
 
         def write() -> None:
             session.save_session(path, self.document.work, self.runs.stored())
+            self.stamp = session.stamp_of(path)
             self.document.mark_saved(path)
             self.recent.add(path)
             self.saved.emit()
@@ -376,13 +392,12 @@ class WindowFiles(QObject):
         if path.suffix:
             return path
         path, button = path.with_suffix(suffix), QMessageBox.StandardButton
+        if not path.exists():  # the dialog has asked about the name as it was typed
+            return path
         asked, more = f"Replace {path.name}?", f"It is in {path.parent} already."
-        icon, buttons = QMessageBox.Icon.Question, button.Yes | button.No
-        # the dialog has asked about the name as it was typed
-        taken = (
-            path.exists() and ask(self._window, icon, asked, more, buttons=buttons) != button.Yes
-        )
-        return None if taken else path
+        icon, buttons, safe = QMessageBox.Icon.Question, button.Yes | button.No, button.No
+        answer = ask(self._window, icon, asked, more, buttons=buttons, default=safe)
+        return path if answer == button.Yes else None
 
     def attempt(
         self, what: str, do: Callable[[], object], but: type[Exception] | tuple[()] = ()
@@ -449,8 +464,8 @@ class WindowRecovery(QObject):
 
     def _keeping(self) -> Callable[[Callable[[], bool]], object]:
         """What keeps the work as it is now: of the window a thread gets nothing but values."""
-        document, stored = self._files.document, self._files.runs.stored()
-        return partial(self._autosave.save, document.work, document.path, stored)
+        document, stored, stamp = self._files.document, self._files.runs.stored(), self._files.stamp
+        return partial(self._autosave.save, document.work, document.path, stored, stamp=stamp)
 
     def _saved(self, key: object, result: object) -> None:
         if isinstance(result, Exception) and not self._complained:
@@ -481,5 +496,5 @@ class WindowRecovery(QObject):
 
     def _open(self, found: Recovery) -> None:
         work, run = load_session(found.path)
-        self._files.show_session(work, run, found.original)
+        self._files.show_session(work, run, found.original, found.stamp)
         self._files.document.mark_unsaved()

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,8 @@ from window_driver import (
 
 from assets import example_path
 from geodp_app.document.document import Document
-from geodp_app.files import autosave
-from geodp_app.files.session import load_session
+from geodp_app.files import autosave, document_files
+from geodp_app.files.session import Session, load_session, save_session
 from geodp_app.palette import load_palette
 from geodp_app.views.window import window_files
 from geodp_app.views.window.main_window import MainWindow
@@ -143,6 +144,110 @@ def test_a_name_that_gets_its_ending_replaces_nothing_unasked(window, session, m
     assert (asked, session.read_bytes()) == (["Replace mine.geodp?"], before)
     action(window, "save_as")
     assert load_session(session).work.name == "other"
+
+
+@contextmanager
+def answering(
+    monkeypatch: pytest.MonkeyPatch, *answers: QMessageBox.StandardButton
+) -> Iterator[list[tuple[str, ...]]]:
+    """Questions are answered so, one after the other: what was asked, with the words of the button
+    that Return would press."""
+    asked, left = list[tuple[str, ...]](), list(answers)
+
+    def answer(box: QMessageBox) -> QMessageBox.StandardButton:
+        default = box.defaultButton()
+        asked.append((box.text(), "" if default is None else default.text()))
+        return left.pop(0)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(QMessageBox, "exec", answer)
+        yield asked
+    assert not left
+
+
+def saved_by_another(path: Path, name: str) -> None:
+    """The session, changed and saved in another window."""
+    with open_window(path.parent / "another") as other:
+        assert other.files.open(path)
+        other.document.change("rename", name=name)
+        action(other, "save")
+        assert not other.document.history.dirty
+
+
+def test_what_another_window_saved_meanwhile_is_not_replaced_unasked(
+    window, session, tmp_path, monkeypatch
+):
+    assert window.files.open(session)
+    saved_by_another(session, "theirs")
+    window.document.change("rename", name="ours")
+    question = ("Replace mine.geodp, which was saved by something else since you opened it?",
+                "Save as…")  # fmt: skip
+    with answering(monkeypatch, ANSWER.Cancel) as asked:
+        action(window, "save")
+    assert asked == [question]
+    assert load_session(session).work.name == "theirs"
+    assert window.document.history.dirty
+    choose_file(monkeypatch, None)
+    with answering(monkeypatch, ANSWER.Save, ANSWER.No) as asked:
+        assert not window.files.may_discard()
+    assert asked[1] == question
+    choose_file(monkeypatch, tmp_path / "other.geodp")
+    with answering(monkeypatch, ANSWER.No):
+        action(window, "save")
+    assert [load_session(each).work.name for each in (session, window.document.path)] == [
+        "theirs",
+        "ours",
+    ]
+    assert window.files.open(session)
+    saved_by_another(session, "theirs again")
+    window.document.change("rename", name="ours")
+    with answering(monkeypatch, ANSWER.Yes):
+        action(window, "save")
+    assert load_session(session).work.name == "ours"
+    # what it has saved itself it replaces, and what is gone is saved again
+    for gone in (False, True):
+        window.document.change("rename", name=f"ours {gone}")
+        session.unlink() if gone else None
+        with answering(monkeypatch):
+            action(window, "save")
+        assert load_session(session).work.name == f"ours {gone}"
+
+
+def test_a_session_replaced_while_it_was_read_is_not_replaced_unasked(window, session, monkeypatch):
+    plain = document_files.load_session
+
+    def slow(path: Path) -> Session:
+        read = plain(path)
+        save_session(path, replace(read.work, name="theirs"))
+        return read
+
+    monkeypatch.setattr(document_files, "load_session", slow)
+    assert window.files.open(session)
+    window.document.change("rename", name="ours")
+    with answering(monkeypatch, ANSWER.Cancel):
+        action(window, "save")
+    assert load_session(session).work.name == "theirs"
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_recovered_work_replaces_nothing_that_was_saved_after_it_was_opened(
+    qtbot, tmp_path, monkeypatch, changed
+):
+    path = tmp_path / "mine.geodp"
+    with open_window(tmp_path) as window:
+        assert window.files.save_to(path)
+        window.document.change("rename", name="ours")
+        window.recovery.save()
+        left = shutil.copytree(tmp_path / "recovery", tmp_path / "crashed" / "recovery")
+    if changed:
+        saved_by_another(path, "theirs")
+    with open_window(left.parent) as window:
+        with answering(monkeypatch, ANSWER.Yes):
+            assert window.recovery.offer()
+        assert window.document.path == path
+        with answering(monkeypatch, *[ANSWER.Cancel] * changed):
+            action(window, "save")
+    assert load_session(path).work.name == ("theirs" if changed else "ours")
 
 
 @pytest.mark.parametrize("way", WAYS)
