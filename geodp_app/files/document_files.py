@@ -28,7 +28,7 @@ from geodp_app.document.targets import GridChange, place_drawing
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.files.learned_file import SHAPE_FORMATS, shape_files
-from geodp_app.files.ledger_recording import beside
+from geodp_app.files.ledger_recording import beside, ledger_of_session
 from geodp_app.files.points import TEXT_ENDINGS, format_examples, read_examples
 from geodp_app.files.run_record import RunRecord
 from geodp_app.files.run_report import records_text
@@ -87,9 +87,7 @@ def open_any(path: str | os.PathLike[str], document: Document, *, asks: bool = F
     kind = file_kind(path)
     if kind == "session":
         work, run = load_session(path)
-        if work.ledger is None and work.examples is not None and not work.simulated:
-            work = replace(work, ledger=beside(path))
-        document.new(work, Path(path))
+        document.new(replace(work, ledger=ledger_of_session(work, path)), Path(path))
         return Opened("session", f"{Path(path).name}: opened. It holds private data.", run)
     blank = _blank(document.work)
     if kind == "examples":

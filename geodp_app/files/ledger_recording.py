@@ -158,11 +158,11 @@ def check_labels_alone(unit: str | None, stated: Iterable[PrivacySpent | None]) 
         )
 
 
-def beside(*paths: str | os.PathLike[str]) -> str | None:
-    """The ledger beside files, None if there is none: in the folder in which a file is named, in
-    that of each file to which links lead from there, or in that of the last of them; raises
-    InputError if there are two."""
-    found = {os.path.realpath(folder / BESIDE) for path in paths for folder in _folders(Path(path))}
+def beside(*paths: str | os.PathLike[str], name: str = BESIDE) -> str | None:
+    """The ledger of a name beside files, None if there is none: in the folder in which a file is
+    named, in that of each file to which links lead from there, or in that of the last of them;
+    raises InputError if there are two."""
+    found = {os.path.realpath(folder / name) for path in paths for folder in _folders(Path(path))}
     ledgers = sorted(each for each in found if os.path.isfile(each))
     if len(ledgers) > 1:
         raise InputError(f"the data lie beside two ledgers, {ledgers[0]} and {ledgers[1]}: use one")
@@ -197,6 +197,25 @@ def ledger_of(given: Path | None, files: Sequence[Path]) -> Ledger | None:
             raise InputError(f"{given}: there is no such ledger; geodp ledger --new begins one")
         return Ledger(given)
     return None if found is None else Ledger(found)
+
+
+def ledger_of_session(work: Work, path: str | os.PathLike[str]) -> str | None:
+    """The ledger of a work that is read from that file: the one that it names, or if it names none
+    the one beside the file; raises InputError if there are two.
+
+    One that is not where it was may have been moved with the file: it is taken from beside it, if
+    it knows a run that the work knows of, or that knows of none.
+    """
+    if work.examples is None or work.simulated or os.path.exists(work.ledger or ""):
+        return work.ledger
+    if work.ledger is None:
+        return beside(path)
+    moved, past = beside(path, name=Path(work.ledger).name), {one.privacy.run for one in work.spent}
+    try:
+        entered = {entry.run for entry in Ledger(moved or work.ledger).state().entries}
+    except InputError:  # it says what is wrong with it when it is to be used
+        return moved or work.ledger
+    return work.ledger if past and past.isdisjoint(entered) else moved or work.ledger
 
 
 def ledger_of_work(work: Work) -> Ledger | None:

@@ -1,5 +1,6 @@
 """What the runs on a sample spend: noted in full, and entered in the ledger of real examples."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -305,6 +306,34 @@ def test_what_a_session_spent_before_joins_with_its_next_run(qtbot, entered, led
     assert entered.files.open(tmp_path / "s.geodp")
     assert entered.document.work.ledger == str(ledger.path)
     assert "2 runs: together ε = 1.25" in ledger_note(entered)
+
+
+@pytest.mark.parametrize("name", ["geodp.ledger", "water.ledger"])
+def test_a_session_that_is_moved_with_its_ledger_goes_on_with_it(
+    qtbot, entered, ledger, tmp_path, name
+):
+    kept, place = Ledger(ledger.path.rename(tmp_path / name)), tmp_path / "moved"
+    entered.document.set_ledger(str(kept.path))
+    run(qtbot, entered)
+    place.mkdir()
+    assert entered.files.save_to(tmp_path / "s.geodp")
+    shutil.copy(tmp_path / "s.geodp", place)
+    other = Ledger.create(place / name)  # of other people
+    assert entered.files.open(place / "s.geodp")
+    assert entered.document.work.ledger == str(kept.path)  # where it was, as long as it is there
+    kept.path.rename(tmp_path / "away")
+    assert entered.files.open(place / "s.geodp")
+    assert "is not there" in ledger_note(entered)
+    (tmp_path / "away").rename(other.path)
+    assert entered.files.open(place / "s.geodp")
+    assert "1 run: together ε = 1, δ = 10⁻⁶, of a budget of ε = 2" in ledger_note(entered)
+    assert not entered.document.history.dirty
+    run(qtbot, entered)
+    assert ends(other) == ["released"] * 2
+    assert entered.files.save()
+    other.path.write_text("no ledger")
+    assert entered.files.open(place / "s.geodp")
+    assert f"{other.path}: is no ledger of geodp" in ledger_note(entered)
 
 
 def test_a_run_on_a_bare_grid_is_still_there_when_its_examples_are_put_on_the_globe(
