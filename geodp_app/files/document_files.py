@@ -33,6 +33,7 @@ from geodp_app.files.points import TEXT_ENDINGS, format_examples, read_examples
 from geodp_app.files.run_record import RunRecord
 from geodp_app.files.run_report import records_text
 from geodp_app.files.session import load_session
+from geodp_app.files.strict_reading import ZIP_FAULTS
 from geodp_app.files.writing import check_ending, named_failures, write_files, write_whole
 from geodp_app.formatting import counted
 from geometry.crs import LONLAT
@@ -230,7 +231,7 @@ def _holds_shapefile(name: str) -> bool:
     try:
         with zipfile.ZipFile(name) as archive:
             return any(member.lower().endswith(".shp") for member in archive.namelist())
-    except (OSError, zipfile.BadZipFile):
+    except (OSError, *ZIP_FAULTS):
         return False
 
 

@@ -42,7 +42,8 @@ _END, _END_SIZE, _MARK_64 = b"PK\x05\x06", 22, b"PK\x06\x07"
 #: Longest message about what a file holds, in characters.
 _LONGEST = 240
 
-_FAULTS = (
+#: What the reader of zip archives has for damage.
+ZIP_FAULTS = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
@@ -86,7 +87,7 @@ class Archive:
         _check_end(file)
         try:
             self._zip = zipfile.ZipFile(file)
-        except _FAULTS as error:
+        except ZIP_FAULTS as error:
             raise DamagedFileError(f"is a damaged zip archive: {one_line(error)}") from None
         self._members: dict[str, zipfile.ZipInfo] = {}
         for member in self._zip.infolist():
@@ -124,7 +125,7 @@ class Archive:
         try:
             with self._zip.open(member) as stream:
                 data = b"".join(iter(lambda: stream.read(_BITE), b""))
-        except _FAULTS as error:
+        except ZIP_FAULTS as error:
             raise DamagedFileError(f"is damaged: {one_line(error)}") from None
         if len(data) != size:
             raise DamagedFileError("ends too early")
@@ -174,9 +175,11 @@ def _check_end(file: IO[bytes]) -> None:
     end = tail[-_END_SIZE:]
     if len(end) < _END_SIZE or not end.startswith(_END):
         raise DamagedFileError("is not a zip archive, or its end is missing")
-    (directory,) = struct.unpack_from("<L", end, 12)
+    directory, start = struct.unpack_from("<LL", end, 12)
     if directory > _MAX_DIRECTORY or tail[:-_END_SIZE].startswith(_MARK_64):
         raise DamagedFileError("is a zip archive with far too many members")
+    if start + directory + _END_SIZE != size:
+        raise DamagedFileError("is a damaged zip archive: its directory is elsewhere")
 
 
 def _finite(text: str) -> float:

@@ -17,6 +17,8 @@ from run_charges import stated
 from run_records import stored
 
 from geodp import InputError
+from geodp_app.document.document import Document
+from geodp_app.files.document_files import open_any
 from geodp_app.files.session import load_session, save_session
 from learners.core.codec_parts import privacy_to_dict
 
@@ -58,7 +60,7 @@ def refusal(path: Path, data: bytes) -> str:
 def complaint(path: Path) -> str:
     """What is said of a file; empty if it can be read."""
     try:
-        load_session(path)
+        open_any(path, Document())
     except InputError as error:
         return str(error)
     return ""
@@ -313,15 +315,21 @@ def test_every_cut_is_noticed(tmp_path, good):
         refusal(tmp_path / "a.geodp", good[:end])
 
 
+def test_a_byte_more_or_less_is_noticed(tmp_path, good):
+    for place in range(0, len(good), 97):
+        for data in (good[:place] + good[place + 1 :], good[:place] + b"a" + good[place:]):
+            assert "cannot be read" not in refusal(tmp_path / "a.geodp", data)
+
+
 def test_flipped_bytes_are_noticed_or_harmless(tmp_path, good):
     rng = np.random.default_rng(5)
     path = tmp_path / "a.geodp"
     # some anywhere, and every byte of the directory, where sizes, names and flags are
-    places = [*rng.integers(0, len(good), 200), *range(directory_of(good), len(good))]
+    places = [*rng.integers(0, len(good), 200), *range(directory_of(good), len(good))] * 3
     said = []
-    for place in places:
+    for i, place in enumerate(places):
         data = bytearray(good)
-        data[place] ^= int(rng.choice([0x01, 0x80, 0xFF]))
+        data[place] ^= (0x01, 0x80, 0xFF)[3 * i // len(places)]
         path.write_bytes(data)
         said.append(complaint(path))
     refused = [text for text in said if text]
