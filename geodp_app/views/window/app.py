@@ -92,8 +92,8 @@ def _report(window: MainWindow, *fault: Any) -> None:
     """Errors nobody foresaw: keep the work, say so, go on."""
     text = "".join(traceback.format_exception(*fault))
     sys.stderr.write(text)
-    window.recovery.save()
-    said = "Something went wrong in geodp; your work has been kept for recovery."
+    kept = "has been kept" if window.recovery.save() else "could not be kept"
+    said = f"Something went wrong in geodp; your work {kept} for recovery."
     more = "You can go on. Please report this, with the details below."
     ask(window, QMessageBox.Icon.Critical, said, more, details=text)
 

@@ -119,10 +119,12 @@ class MainWindow(WindowViews):
         self.runs.progressed.connect(self.display.progress)
         self.editor.desk.report = self._report
         self.runs.controller.queried.connect(lambda _: self.recovery.later())
+        self.runs.controller.finished.connect(lambda _: self._keep_release())
         for teller in (self.runs, self.files, self.recovery, self.again):
             teller.announced.connect(self.status_line.tell)
         self.files.opened.connect(self.show_from_the_start)
-        self.files.saved.connect(self.recovery.forget)
+        for safe in (self.files.opened, self.files.saved):
+            safe.connect(self.recovery.forget)
         # a first click must not begin another polygon
         self.files.begun.connect(lambda: self.set_tool("vertices"))
         self.display.shown.connect(self.show_learner_state)
@@ -403,6 +405,11 @@ class MainWindow(WindowViews):
         self.commands.refresh_run()
         if stepped:
             self.recovery.later()
+
+    def _keep_release(self) -> None:
+        """What was paid for is kept at once: it cannot be had again."""
+        if not self.document.work.simulated:
+            self.recovery.save_beside()
 
     def _editor_changed(self) -> None:
         self.runs.drag(self.editor.current.shown)

@@ -422,7 +422,7 @@ PAUSE = 3000
 #: What is done beside the window.
 _SAVE = "save"
 #: What keeps the work from being kept.
-_UNKEPT = (InputError, OSError)
+_UNKEPT = (InputError, OSError, MemoryError)
 
 
 class WindowRecovery(QObject):
@@ -438,7 +438,7 @@ class WindowRecovery(QObject):
         self.folder = folder or config_folder() / "recovery"
         self._autosave = Autosave(self.folder)
         self._complained = False
-        self._timer = timer(self, PAUSE, self._save_beside)
+        self._timer = timer(self, PAUSE, self.save_beside)
         # a million examples are written for a tenth of a second, and longer on a slow disk
         self.beside = Background(self, told=_UNKEPT)
         self.beside.done.connect(self._saved)
@@ -448,16 +448,18 @@ class WindowRecovery(QObject):
         if not self._timer.isActive():  # changes that never rest are kept, too
             self._timer.start()
 
-    def save(self) -> None:
-        """Keep the work now; a problem is told once and never stops anything."""
+    def save(self) -> bool:
+        """Keep the work now, and say if that is done; a problem is told once and stops nothing."""
         self.beside.drop(_SAVE)
         if self._files.document.history.dirty:
             try:
                 self._keeping()(lambda: False)
             except _UNKEPT as error:
                 self._saved(_SAVE, error)
+                return False
+        return True
 
-    def _save_beside(self) -> None:
+    def save_beside(self) -> None:
         """The same, as the work is now, while the window goes on."""
         if self._files.document.history.dirty:
             self.beside.submit(_SAVE, self._keeping())
@@ -486,9 +488,7 @@ class WindowRecovery(QObject):
             both = button.Yes | button.No
             yes = ask(self._window, icon, said, found.text, buttons=both) == button.Yes
             opened = yes and self._files.attempt("recover the work", partial(self._open, found))
-            if opened:
-                self.save()  # the work is never without a copy
-            if not yes or (opened and not self._complained):
+            if not yes or (opened and self.save()):  # the work is never without a copy
                 discard(found.path)
             if opened:
                 return True

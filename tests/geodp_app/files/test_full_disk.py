@@ -5,6 +5,7 @@ At every limit and on real disks: benchmarks/layer_faults.py.
 
 import contextlib
 import errno
+import json
 import os
 import subprocess
 import tempfile
@@ -17,7 +18,9 @@ import shapely
 from terminal import fails, geodp, started
 
 from geodp import Bounds, Frame, InputError, LearnedShape, save
+from geodp_app.document.work import Work
 from geodp_app.files import gdal_layers
+from geodp_app.files.autosave import Autosave
 from geodp_app.files.points import PointOptions, read_points
 from geodp_app.files.points_out import points_files
 from geodp_app.files.writing import NewFile, atomic_write_all, write_files
@@ -130,6 +133,18 @@ def test_a_ledger_that_does_not_fit_is_not_begun(tmp_path, capsys):
             assert "cannot be written: " in fails(capsys, *begin)
         assert held(tmp_path) == {}
     assert geodp(*begin) == 0
+
+
+def test_a_recovery_that_does_not_fit_leaves_the_last_as_it_was(tmp_path):
+    kept = Autosave(tmp_path)
+    kept.save(Work(name="first"), Path("a.geodp"))
+    (folder,) = tmp_path.iterdir()
+    before = held(folder)
+    with files_of_at_most(0), pytest.raises(InputError, match="make room there"):
+        kept.save(Work(name="second"), Path("b.geodp"))
+    assert held(folder) == before
+    kept.save(Work(name="third"))
+    assert json.loads((folder / "owner").read_bytes())["original"] is None
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is full")

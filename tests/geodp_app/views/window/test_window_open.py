@@ -452,6 +452,40 @@ def test_ctrl_c_in_the_terminal_closes_the_window(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
+# of a window in which something fails that nobody foresaw, on a disk that may be full
+_FAULT = """
+import os, sys
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QMessageBox
+from geodp_app.files import autosave
+from geodp_app.views.window import app
+from geodp_app.views.window.main_window import MainWindow
+
+def full(*_):
+    raise OSError(28, "No space left on device")
+
+def fail():
+    (window,) = [w for w in QApplication.topLevelWidgets() if isinstance(w, MainWindow)]
+    window.document.change("rename", name="unsaved")
+    raise ValueError("nobody foresaw it")
+
+if sys.argv[1] == "full":
+    autosave.save_session = full
+application = app.make_application(offscreen=True)
+QMessageBox.exec = lambda box: print(box.text(), flush=True) or os._exit(0)
+QTimer.singleShot(0, fail)
+app.run_window()
+"""
+
+
+@pytest.mark.parametrize(("disk", "kept"), [("", "has been kept"), ("full", "could not be kept")])
+def test_of_a_fault_it_is_said_whether_the_work_was_kept(tmp_path, disk, kept):
+    argv, own = [sys.executable, "-c", _FAULT, disk], {"XDG_CONFIG_HOME": str(tmp_path)}
+    done = subprocess.run(argv, env=os.environ | own, capture_output=True, text=True, check=False)
+    assert done.stdout == f"Something went wrong in geodp; your work {kept} for recovery.\n"
+    assert len(list(tmp_path.rglob("recovery.geodp"))) == (not disk)
+
+
 def test_recovered_work_is_never_without_a_copy(qtbot, crashed, monkeypatch):
     monkeypatch.setattr(QMessageBox, "exec", lambda _: QMessageBox.StandardButton.Yes)
     with open_window(crashed.parent) as window:
@@ -476,6 +510,34 @@ def test_a_window_that_closes_leaves_nothing_to_recover(qtbot: QtBot, tmp_path: 
         window.recovery.save()
         assert list((tmp_path / "recovery").rglob("*.geodp"))
     assert not list((tmp_path / "recovery").rglob("*.geodp"))
+
+
+def test_what_was_discarded_for_something_else_is_not_offered(
+    qtbot, window, session, tmp_path, monkeypatch
+):
+    window.document.change("rename", name="discarded")
+    window.recovery.save()
+    assert list(window.recovery.folder.rglob("*.geodp"))
+    with answering(monkeypatch, ANSWER.Discard):
+        assert window.files.open(session)
+    assert not list(window.recovery.folder.rglob("*.geodp"))
+    window.document.change("rename", name="kept")
+    window.recovery.save()
+    (kept,) = window.recovery.folder.rglob("*.geodp")
+    assert load_session(kept).work.name == "kept"
+
+
+def test_a_release_on_real_examples_is_kept_as_soon_as_it_is_there(qtbot, tmp_path, monkeypatch):
+    monkeypatch.setattr(window_files, "PAUSE", 10**8)
+    (tmp_path / "p.csv").write_text(CSV)
+    with open_window(tmp_path) as window:
+        assert window.files.open(tmp_path / "p.csv")
+        window.document.set_run(learner="tiles", tiles=1)
+        key(window, Qt.Key.Key_F5)
+        finish_run(qtbot, window)
+        qtbot.waitUntil(lambda: list(window.recovery.folder.rglob("*.geodp")) != [])
+        (kept,) = window.recovery.folder.rglob("*.geodp")
+        assert load_session(kept).run == log_of(window).run
 
 
 class SlowDisk:
