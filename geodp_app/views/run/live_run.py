@@ -31,7 +31,7 @@ REST = 150
 OVERDUE, JUST_BEGUN = 500, 1500
 #: A run by tiles of no more examples is quick: it follows a drag.
 QUICK = 100_000
-#: Finished runs kept for an undo.
+#: Runs kept for an undo.
 MOST_KEPT = 6
 
 

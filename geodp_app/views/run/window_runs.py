@@ -70,7 +70,7 @@ class WindowRuns(QObject):
         self.log: LiveRun | None = None
         #: The run to show until the one that has begun has something to show.
         self._before: LiveRun | None = None
-        #: Finished runs, the newest last: an undo brings them back.
+        #: Runs of before, the newest last: an undo brings them back.
         self._kept: list[LiveRun] = []
         #: Whether the end of the run is wanted: it was neither paused nor cancelled; and whether it
         #: was paused, and no step of it asked for since.
@@ -257,21 +257,22 @@ class WindowRuns(QObject):
         run, work = self.log, self.document.work
         if run is None:
             return
-        if not run.related(work):
+        known = [one for one in reversed(self._kept) if one.related(work)]
+        kept = next((one for one in known if one.fresh(work)), None)
+        if known and not run.related(work):
+            self._take_back(kept or known[0])
+        elif not run.related(work):
             self._before = None
             self._rest.stop()
             if self.going:
                 self.controller.cancel()
             elif self.controller.state == "failed":
                 self.controller.reset()  # nothing is left of what failed
-            return
-        if run.fresh(work):
+        elif run.fresh(work):
             self._rest.stop()
             run.tried = False
             run.note(self.document)
-            return
-        kept = next((one for one in self._kept if one.fresh(work)), None)
-        if kept is not None:
+        elif kept is not None:
             self._take_back(kept)
         elif self._follows:
             self._follow(at_once=dropped)
@@ -339,11 +340,16 @@ class WindowRuns(QObject):
         self._kept.remove(run)  # first: to keep one more may drop it
         self._keep(self.log)
         self.controller.reset()
+        if self.log is not None and not self.log.automatic:
+            self._give_up()
         self.log, self._before = run, None
         self.changed.emit(False)
 
     def _keep(self, run: LiveRun | None) -> None:
-        if run is not None and run.release is not None and not run.tried:
+        if run is None or run.tried:
+            return
+        # what was paid for is shown again, whole or not
+        if run.release is not None or (run.records and not run.work.simulated):
             self._kept = [*self._kept, run][-MOST_KEPT:]
 
     # the controller

@@ -18,6 +18,7 @@ from window_driver import (
     finish_run,
     first_step,
     key,
+    log_of,
     run_once_more as run,
 )
 
@@ -367,6 +368,50 @@ def test_other_examples_beside_the_ledger_stay_in_it_and_it_is_said_of_those_fro
         assert (entered.document.work.ledger is None) == left
         said = "what runs on them spend is not entered in geodp.ledger any more"
         assert (said in entered.status_line.text()) == left
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_runs_on_other_examples_come_back_with_them(
+    qtbot, entered, ledger, tmp_path, monkeypatch, whole
+):
+    run(qtbot, entered)
+    first = entered.runs.stored()
+    entered.document.set_run(epsilon=0.5, n_steps=3)
+    (tmp_path / "q.csv").write_text(CSV)
+    choose_file(monkeypatch, tmp_path / "q.csv")
+    action(entered, "import_examples")
+    assert entered.runs.stored() is None
+    first_step(qtbot, entered)
+    if whole:
+        key(entered, Qt.Key.Key_F5)
+        finish_run(qtbot, entered)
+    second = entered.runs.stored()
+    action(entered, "undo")
+    assert entered.runs.stored() == first  # out of date, and a save would keep it
+    action(entered, "undo")
+    assert entered.runs.stored() == first
+    assert entered.runs.shown.out_of_date == ""
+    choose_file(monkeypatch, tmp_path / "h.geojson")
+    action(entered, "export_learned")
+    assert geodp.load(tmp_path / "h.geojson").release == first.release
+    action(entered, "redo")
+    action(entered, "redo")
+    assert entered.runs.stored() == second
+    assert ends(ledger) == ["released", "released" if whole else "cancelled"]
+
+
+def test_a_run_that_an_undo_ends_is_said_to_be_cancelled(qtbot, entered, ledger):
+    run(qtbot, entered)
+    entered.document.set_run(epsilon=0.5, n_steps=9)
+    first = entered.runs.current
+    key(entered, Qt.Key.Key_F10)
+    qtbot.waitUntil(lambda: log_of(entered) is not first and len(log_of(entered).records) == 1)
+    told: list[str] = []
+    entered.runs.announced.connect(told.append)
+    action(entered, "undo")
+    assert entered.runs.current is first
+    assert ends(ledger) == ["released", "cancelled"]
+    assert "the run counts in full" in told[0]
 
 
 def test_simulated_examples_are_in_no_ledger(qtbot, entered, ledger):
