@@ -83,8 +83,8 @@ class Autosave:
             self._owner = None
 
     def _claim(self) -> IO[bytes]:
-        """The owner file of this window's folder, locked."""
-        if self._owner is None:
+        """The owner file of this window's folder, locked; a new one if somebody removed it."""
+        if self._owner is None or not os.path.exists(self._owner.name):
             with named_failures(self._folder):
                 self._folder.mkdir(parents=True, exist_ok=True)
                 own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=self._folder))  # this user's alone

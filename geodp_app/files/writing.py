@@ -412,7 +412,7 @@ def _stage(file: NewFile, staged: _Staged) -> bool:
         if mode is not None and not stat.S_ISREG(mode):
             return False
         if mode is not None and not (mode & 0o222 and os.access(path, os.W_OK)):  # by root, too
-            raise PermissionError(errno.EACCES, "is read-only: choose another name, or unlock it")
+            raise PermissionError(errno.EACCES, "it is read-only: choose another name or unlock it")
         if file.private:
             mode = _OWNERS
         target = os.path.realpath(path)

@@ -4,6 +4,7 @@ import io
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -385,6 +386,17 @@ def test_other_things_in_the_folder_are_left_alone(tmp_path):
     autosave.discard()
     assert os.listdir(path.parent) == ["notes.txt"]
     assert recoverable(tmp_path / "missing") == []
+
+
+def test_a_folder_that_somebody_removed_is_made_again(tmp_path):
+    autosave = Autosave(tmp_path / "recovery")
+    autosave.save(work("first"))
+    shutil.rmtree(tmp_path / "recovery")
+    path = autosave.save(work("second"))
+    assert recoverable(tmp_path / "recovery") == []
+    die(autosave)
+    assert [one.path for one in recoverable(tmp_path / "recovery")] == [path]
+    assert load_session(path).work.name == "second"
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):

@@ -136,7 +136,7 @@ def test_a_file_that_is_read_only_is_not_replaced(tmp_path: Path, private: bool)
     path = tmp_path / "a"
     path.write_text("old")
     path.chmod(0o444)
-    refused = "a: cannot be written: is read-only: choose another name"
+    refused = "a: cannot be written: it is read-only: choose another name"
     for do in (lambda: files.try_files([NewFile(path, "new")]),
                lambda: files.write_whole(path, "new", private=private)):  # fmt: skip
         with pytest.raises(InputError, match=refused):
