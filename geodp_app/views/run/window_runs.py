@@ -463,6 +463,8 @@ class WindowRuns(QObject):
         waited = self.until_overdue.isActive()
         self.until_overdue.stop()
         run.note(self.document)
+        if not run.tried:
+            self.document.mark_grown()  # by what a step did not have
         self._catch_up()  # the learner goes on while the views show what it has found
         self.changed.emit(waited)
 

@@ -134,6 +134,19 @@ def test_a_step_made_after_saving_is_not_in_the_file(qtbot, window, session):
     assert window.isWindowModified()
 
 
+def test_an_end_that_comes_after_saving_is_not_in_the_file(qtbot, window, session):
+    window.document.set_sampling(n=500)
+    window.document.set_run(learner="cover", k=2, n_steps=1, finish="none", seed=1)
+    assert window.files.save_to(session)
+    save = lambda _: window.files.save_to(session)  # noqa: E731 - it is taken away again
+    window.runs.controller.stepped.connect(save)
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+    window.runs.controller.stepped.disconnect(save)
+    assert load_session(session).run.release is None
+    assert window.document.history.dirty
+
+
 def test_a_name_that_gets_its_ending_replaces_nothing_unasked(window, session, monkeypatch):
     before, asked = session.read_bytes(), list[str]()
     window.document.change("rename", name="other")
