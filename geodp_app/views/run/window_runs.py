@@ -70,7 +70,7 @@ class WindowRuns(QObject):
         self.log: LiveRun | None = None
         #: The run to show until the one that has begun has something to show.
         self._before: LiveRun | None = None
-        #: Runs of before, the newest last: an undo brings them back.
+        #: Runs of before, finished ones and newer ones first: an undo brings them back.
         self._kept: list[LiveRun] = []
         #: Whether the end of the run is wanted: it was neither paused nor cancelled; and whether it
         #: was paused, and no step of it asked for since.
@@ -257,7 +257,7 @@ class WindowRuns(QObject):
         run, work = self.log, self.document.work
         if run is None:
             return
-        known = [one for one in reversed(self._kept) if one.related(work)]
+        known = [one for one in self._kept if one.related(work)]
         kept = next((one for one in known if one.fresh(work)), None)
         if known and not run.related(work):
             self._take_back(kept or known[0])
@@ -299,6 +299,7 @@ class WindowRuns(QObject):
     def close(self) -> None:
         """End the learner's process."""
         self._stop_following()
+        self._give_up()
         self.controller.close()
 
     # following
@@ -346,11 +347,10 @@ class WindowRuns(QObject):
         self.changed.emit(False)
 
     def _keep(self, run: LiveRun | None) -> None:
-        if run is None or run.tried:
-            return
         # what was paid for is shown again, whole or not
-        if run.release is not None or (run.records and not run.work.simulated):
-            self._kept = [*self._kept, run][-MOST_KEPT:]
+        paid = run is not None and run.records and not run.work.simulated
+        if run is not None and not run.tried and (paid or run.release is not None):
+            self._kept = sorted([run, *self._kept], key=lambda one: one.release is None)[:MOST_KEPT]
 
     # the controller
 
@@ -420,7 +420,7 @@ class WindowRuns(QObject):
         except InputError as error:
             self._stop_following()
             self.controller.reset()
-            kept = self._kept.pop() if self._kept and self._kept[-1].related(run.work) else None
+            kept = self._kept.pop(0) if self._kept and self._kept[0].related(run.work) else None
             self.log, self._before = self._before or kept, None
             self.controller.failed.emit(str(error))
 

@@ -19,6 +19,7 @@ from window_driver import (
     first_step,
     key,
     log_of,
+    open_window,
     run_once_more as run,
 )
 
@@ -286,6 +287,15 @@ def test_a_cancelled_run_counts_in_the_ledger(qtbot, entered, ledger):
     assert "1 run, not finished: together ε = 1" in ledger_note(entered)
 
 
+def test_a_run_that_a_closing_window_ends_is_cancelled_in_the_ledger(qtbot, ledger, tmp_path):
+    (tmp_path / "p.csv").write_text(CSV)
+    with open_window(tmp_path / "own") as window:
+        assert window.files.open(tmp_path / "p.csv")
+        window.document.set_run(learner="cover", k=2, n_steps=9, finish="none")
+        first_step(qtbot, window)
+    assert ends(ledger) == ["cancelled"]
+
+
 def test_what_a_session_spent_before_joins_with_its_next_run(qtbot, entered, ledger, tmp_path):
     entered.document.set_ledger(None)
     assert ledger_note(entered) == ""
@@ -412,6 +422,17 @@ def test_a_run_that_an_undo_ends_is_said_to_be_cancelled(qtbot, entered, ledger)
     assert entered.runs.current is first
     assert ends(ledger) == ["released", "cancelled"]
     assert "the run counts in full" in told[0]
+
+
+def test_of_several_runs_a_finished_one_comes_back(qtbot, entered):
+    entered.document.set_run(epsilon=0.5, n_steps=3)
+    run(qtbot, entered)
+    first = log_of(entered)
+    first_step(qtbot, entered)
+    entered.document.set_run(epsilon=0.25)
+    run(qtbot, entered)
+    action(entered, "undo")
+    assert entered.runs.current is first
 
 
 def test_simulated_examples_are_in_no_ledger(qtbot, entered, ledger):
