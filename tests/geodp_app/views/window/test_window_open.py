@@ -600,6 +600,7 @@ def test_the_window_goes_on_while_its_work_is_kept(qtbot, tmp_path, monkeypatch)
 def test_what_is_saved_elsewhere_while_it_is_kept_is_kept_no_more(qtbot, tmp_path, monkeypatch):
     with being_kept(qtbot, tmp_path, monkeypatch) as (window, disk):
         threading.Timer(0.1, disk.ready.set).start()
+        window.document.mark_saved(tmp_path / "first.geodp")
         window.recovery.forget()
         assert disk.ready.is_set()  # it has waited for the disk
         assert not list((tmp_path / "recovery").rglob("*.geodp"))
