@@ -208,9 +208,10 @@ def aim_words(log: RunLog) -> str:
     else:
         return ""
     piece = declared.piece or "piece"
+    article = "an" if piece[0] in "aeiou" else "a"
     # before the first step nobody knows how many are kept for a check
     many = "" if known is None and log.settings.checked else f"{count(left)} "
-    aim = f"Next: a {piece} with {wanted.format(many)} and as few {spared} as possible."
+    aim = f"Next: {article} {piece} with {wanted.format(many)} and as few {spared} as possible."
     return aim + _likelier(log)
 
 

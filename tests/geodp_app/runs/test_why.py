@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 from any_pieces import all_halfplanes, holds
-from finished_runs import logged
+from finished_runs import begun, logged
 
 from geodp import Examples, Frame
 from geodp_app.document.work import RunSettings
@@ -17,7 +17,7 @@ from geodp_app.runs.odds import Candidate, ConicQuestion, WhatIf, centres_inside
 from geodp_app.runs.protocol import AsGood, ShadeQuestion
 from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.why import odds_words, published_words, score_words, summary, why
+from geodp_app.runs.why import aim_words, odds_words, published_words, score_words, summary, why
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.lift import Conic, ConicLattice
 from learners.core.records import Piece, StepRecord, StepRelease, TileStep, inside_piece
@@ -470,3 +470,13 @@ def test_centres_stay_in_the_square() -> None:
     found = question.at(12.25, 63.5)
     assert found.centre == (12.25, 63.5)
     assert found.parameters[2:] == question.conic.parameters[2:]
+
+
+@pytest.mark.parametrize(
+    ("learner", "piece"), [("cover", "a triangle"), ("discs", "a disc"), ("ellipses", "an ellipse")]
+)
+def test_what_comes_next_is_named(learner: str, piece: str) -> None:
+    points, labels = sample()
+    examples = Examples(points, labels.astype(np.int64), Frame(GRID))
+    aim = aim_words(begun(RunSettings(learner, k=K), examples))
+    assert aim.startswith(f"Next: {piece} with as many of the {labels.sum():,} uncovered positives")
