@@ -108,8 +108,8 @@ below_one = _where(number, lambda v: 0 <= v < 1, "must be at least 0 and below 1
 count = _where(integer, lambda value: value >= 1, "must be at least 1, not {}")
 sample_size = _where(count, lambda value: value <= 10**7, "must be at most 10000000, not {}")
 asked = _where(count, lambda value: value <= KEPT.high, f"must be at most {KEPT.high}, not {{}}")
-seed = _where(integer, lambda value: value >= 0, "must not be negative, not {}")
-shown_seed = _where(seed, lambda value: value < 2**31, f"must be at most {2**31 - 1}, not {{}}")
+natural = _where(integer, lambda value: value >= 0, "must not be negative, not {}")
+shown_seed = _where(natural, lambda value: value < 2**31, f"must be at most {2**31 - 1}, not {{}}")
 grid_size = _where(
     integer,
     lambda value: 1 <= value <= MAX_D,

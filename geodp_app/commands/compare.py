@@ -74,7 +74,7 @@ def compare_options(parser: Parser) -> None:
     arguments.add_ledger(parser)
     points.add_points_options(parser, "grid size d (default: the file's)")
     parser.add_argument(
-        "--seed", type=arguments.seed, help="reproducible and therefore NOT private: for tests"
+        "--seed", type=arguments.natural, help="reproducible and therefore NOT private: for tests"
     )
     parser.add_argument(
         "-o",

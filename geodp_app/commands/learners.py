@@ -72,7 +72,7 @@ def audit_options(parser: Parser) -> None:
         help="of the bound (default %(default)s)",
     )
     parser.add_argument(
-        "--seed", type=arguments.seed, help="reproducible runs (default: the system's generator)"
+        "--seed", type=arguments.natural, help="reproducible runs (default: the system's generator)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON, a line for each learner")
     parser.add_argument(

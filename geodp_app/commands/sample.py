@@ -66,7 +66,7 @@ def add_target(parser: Parser, sizes: Callable[[str], Any], how_many: str) -> No
         metavar="P",
         help="flip each label with this probability (default 0)",
     )
-    parser.add_argument("--seed", type=arguments.seed, help="make the sample reproducible")
+    parser.add_argument("--seed", type=arguments.natural, help="make the sample reproducible")
 
 
 def placed(options: argparse.Namespace) -> tuple[TargetFile, BaseGeometry, Frame]:

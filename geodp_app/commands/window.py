@@ -59,7 +59,7 @@ def shot_options(parser: Parser) -> None:
     arguments.add_learner(parser, "window", _PARAMETERS, unset="the window's")
     parser.add_argument("--n", type=arguments.sample_size, help="how many examples to draw")
     parser.add_argument(
-        "--steps", type=_steps, metavar="M", help="steps to run (default: all; 0: none)"
+        "--steps", type=arguments.natural, metavar="M", help="steps to run (default: all; 0: none)"
     )
     parser.add_argument(
         "--seed", type=arguments.shown_seed, help="make the run repeatable, and not private"
@@ -97,12 +97,6 @@ def shot(options: argparse.Namespace) -> None:
     from geodp_app.views.window.app import shoot
 
     tell(shoot(options, given), quiet=options.quiet)
-
-
-def _steps(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of steps: 0, 1, 2, ...")
-    return int(text)
 
 
 def _size(text: str) -> tuple[int, int]:

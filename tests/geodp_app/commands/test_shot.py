@@ -107,7 +107,8 @@ def test_a_picture_at_twice_the_pixels_before_any_step(shot: Shot, tmp_path: Pat
     ("arguments", "said"),
     [
         (["-o", "w.png", "--size", "10x10"], "size"),
-        (["-o", "w.png", "--steps", "-1"], "steps"),
+        (["-o", "w.png", "--steps", "-1"], "--steps: must not be negative"),
+        (["-o", "w.png", "--steps", "\u00b2"], "--steps: '\u00b2' is not an integer"),
         (["-o", "w.png", "--seed", "2147483648"], "--seed: must be at most 2147483647"),
         (["-o", "w.png", "--example", "nowhere"], "nowhere"),
         (["-o", "missing/w.png"], "missing"),
