@@ -554,18 +554,19 @@ def test_a_release_on_real_examples_is_kept_as_soon_as_it_is_there(qtbot, tmp_pa
 
 
 class SlowDisk:
-    """Sessions are written when the test says so."""
+    """Sessions in a folder are written when the test says so."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.begun, self.ready = threading.Event(), threading.Event()
         self.threads: list[threading.Thread] = []
         plain = autosave.save_session
 
-        def write(*arguments: Any) -> None:
-            self.threads.append(threading.current_thread())
-            self.begun.set()
-            assert self.ready.wait(HANGS)
-            plain(*arguments)
+        def write(path: Path, *what: Any) -> None:
+            if folder in path.parents:  # a window that other tests share keeps its work, too
+                self.threads.append(threading.current_thread())
+                self.begun.set()
+                assert self.ready.wait(HANGS)
+            plain(path, *what)
 
         monkeypatch.setattr(autosave, "save_session", write)
 
@@ -575,7 +576,7 @@ def being_kept(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[MainWindow, SlowDisk]]:
     """A window with unsaved work, whose recovery file is being written."""
-    disk = SlowDisk(monkeypatch)
+    disk = SlowDisk(tmp_path, monkeypatch)
     monkeypatch.setattr(window_files, "PAUSE", 1)
     with open_window(tmp_path) as window:
         window.document.open_example("tri")
