@@ -29,7 +29,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.dual.sheets import Scale, Window, density_scale, extent
+from geodp_app.dual.sheets import Scale, density_scale
+from geodp_app.runs.protocol import Window, extent
 from geometry.arrays import Flags, Floats, Ints
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, Vertex, clip, dual_line
 

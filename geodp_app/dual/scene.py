@@ -18,14 +18,13 @@ from geodp_app.dual.lines import ExampleLines, distances
 from geodp_app.dual.sheets import (
     Scale,
     ShadeMode,
-    Window,
     dual_position,
     equation_words,
-    extent,
     number,
     region,
     sheet_words,
 )
+from geodp_app.runs.protocol import Window, extent
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import Piece, TileStep
 from learners.core.selection import HeavyBox

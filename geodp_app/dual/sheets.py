@@ -23,7 +23,7 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry import Polygon
 
-from geodp_app.runs.protocol import ShadedSheet
+from geodp_app.runs.protocol import ShadedSheet, Window, extent
 from geometry.arrays import Floats, Ints
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.selection import SheetDensities
@@ -55,48 +55,6 @@ def sheet_words(lattice: HalfplaneLattice, sheet: Sheet) -> SheetWords:
     if sheet.flat:
         return SheetWords(name, meaning, "height at the left edge", "height at the right edge")
     return SheetWords(name, meaning, "x at the bottom edge", "x at the top edge")
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A rectangle of dual points, u0 <= u <= u1 and v0 <= v <= v1, in grid units."""
-
-    u0: float
-    u1: float
-    v0: float
-    v1: float
-
-    @property
-    def width(self) -> float:
-        """The window's extent in u, in dual units."""
-        return self.u1 - self.u0
-
-    @property
-    def height(self) -> float:
-        """The window's extent in v, in dual units."""
-        return self.v1 - self.v0
-
-    def grown(self, share: float) -> Window:
-        """The window with `share` of its size added on each side."""
-        du, dv = share * self.width, share * self.height
-        return Window(self.u0 - du, self.u1 + du, self.v0 - dv, self.v1 + dv)
-
-    def within(self, other: Window) -> Window:
-        """The common part, or an empty window on the border of `other`."""
-        u0, u1 = (min(max(u, other.u0), other.u1) for u in (self.u0, self.u1))
-        v0, v1 = (min(max(v, other.v0), other.v1) for v in (self.v0, self.v1))
-        return Window(u0, u1, v0, v1)
-
-    def holds(self, u: float, v: float) -> bool:
-        """Whether a dual point lies in it."""
-        return self.u0 <= u <= self.u1 and self.v0 <= v <= self.v1
-
-
-def extent(lattice: HalfplaneLattice) -> Window:
-    """The square that holds the region of any sheet."""
-    unit = 1 << lattice.bits
-    low, high = lattice.low / unit, lattice.high / unit
-    return Window(low, high, low, high)
 
 
 def region(lattice: HalfplaneLattice) -> Polygon:
@@ -351,9 +309,9 @@ class SheetValues:
             return float(self.values[areas[found[0]]]) if len(found) else None
         if self.values.ndim != 2:
             return None
-        sheet, (columns, rows) = self.shaded, self.values.shape
-        i = math.floor((u - sheet.u0) / (sheet.u1 - sheet.u0) * columns)
-        j = math.floor((v - sheet.v0) / (sheet.v1 - sheet.v0) * rows)
+        window, (columns, rows) = self.shaded.window, self.values.shape
+        i = math.floor((u - window.u0) / window.width * columns)
+        j = math.floor((v - window.v0) / window.height * rows)
         if not (0 <= i < columns and 0 <= j < rows) or math.isnan(self.values[i, j]):
             return None
         return float(self.values[i, j])
@@ -373,11 +331,11 @@ def streak(sheet: ShadedSheet, nats: float | None, best: float) -> Window | None
         corners = np.concatenate([sheet.cells[i].outline for i in np.flatnonzero(likely)])
         (u0, v0), (u1, v1) = corners.min(axis=0), corners.max(axis=0)
     else:
-        columns, rows = shares.shape
-        wide, high = (sheet.u1 - sheet.u0) / columns, (sheet.v1 - sheet.v0) / rows
+        window, (columns, rows) = sheet.window, shares.shape
+        wide, high = window.width / columns, window.height / rows
         across, up = (np.flatnonzero(likely.any(axis=axis)) for axis in (1, 0))
-        u0, u1 = sheet.u0 + wide * across[0], sheet.u0 + wide * (across[-1] + 1)
-        v0, v1 = sheet.v0 + high * up[0], sheet.v0 + high * (up[-1] + 1)
+        u0, u1 = window.u0 + wide * across[0], window.u0 + wide * (across[-1] + 1)
+        v0, v1 = window.v0 + high * up[0], window.v0 + high * (up[-1] + 1)
     return Window(float(u0), float(u1), float(v0), float(v1)).grown(0.25)
 
 

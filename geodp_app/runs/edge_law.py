@@ -49,6 +49,8 @@ from geodp_app.runs.protocol import (
     ShadedSheet,
     ShadeQuestion,
     ShareQuestion,
+    Window,
+    extent,
 )
 from geodp_app.runs.score_raster import PieceCounter, admitted, pixel_centres
 from geometry.arrangement import Arrangement, Cell, arrange
@@ -191,8 +193,8 @@ def draw_cells(
             corners = np.array([(u / w, v / w) for u, v, w in outline]) / unit
             shaded.append(ShadedCell(corners, score, share))
             made_of.append(indices[0])
-    window = _square(question.lattice)
-    sheet = ShadedSheet(int(arrangement.sheet), tuple(shaded), None, **window)
+    window = extent(question.lattice)
+    sheet = ShadedSheet(int(arrangement.sheet), tuple(shaded), None, window)
     return sheet, np.array(made_of, dtype=np.intp)
 
 
@@ -226,8 +228,7 @@ class Raster:
     """Counts at the pixels of one sheet."""
 
     sheet: Sheet
-    #: u0, u1, v0, v1 in grid units.
-    window: dict[str, float]
+    window: Window
     #: Shape (m,): lattice points of the pixels that carry base measure.
     us: Ints
     vs: Ints
@@ -245,17 +246,18 @@ class Raster:
     def shaded(self, score: Score) -> ShadedSheet:
         """The sheet with the scores of its pixels."""
         scores = score.values(self.counts[1], self.counts[0]) / score.k
-        return ShadedSheet(int(self.sheet), (), self.spread(scores), **self.window)
+        return ShadedSheet(int(self.sheet), (), self.spread(scores), self.window)
 
 
 def rasters(question: ShadeQuestion, examples: GridCounts, watch: Watch) -> list[Raster]:
-    """The raster of every sheet asked for, in the order of the measure."""
+    """The raster of every sheet asked for, in order."""
     lattice, resolution = question.lattice, question.resolution
+    windows = question.windows or dict.fromkeys(lattice.sheets, extent(lattice))
     counter = PieceCounter(examples, lattice, question.others)
     found = []
-    for sheet, window in _windows(question).items():
-        us = pixel_centres(lattice, window["u0"], window["u1"], resolution)
-        vs = pixel_centres(lattice, window["v0"], window["v1"], resolution)
+    for sheet, window in windows.items():
+        us = pixel_centres(lattice, window.u0, window.u1, resolution)
+        vs = pixel_centres(lattice, window.v0, window.v1, resolution)
         grid_u, grid_v = np.meshgrid(us, vs, indexing="ij")
         inside = admitted(lattice, grid_u, grid_v)
         u, v = grid_u[inside], grid_v[inside]
@@ -285,25 +287,6 @@ def counted(
         places = np.array([(h.u, h.v) for h in halfplanes if h.sheet == sheet], dtype=np.int64)
         us, vs = places.reshape(-1, 2).T.copy()
         yield sheet, us, vs, counter.count(sheet, us, vs, watch)
-
-
-def _windows(question: ShadeQuestion) -> dict[Sheet, dict[str, float]]:
-    """What the raster of each sheet asked for covers, in the order of the measure's sheets."""
-    asked = {sheet: window for sheet, *window in question.windows}
-    windows = {}
-    for sheet in question.lattice.sheets:
-        if question.sheets is not None and sheet not in question.sheets:
-            continue
-        windows[sheet] = _square(question.lattice)
-        if sheet in asked:
-            windows[sheet] = dict(zip(("u0", "u1", "v0", "v1"), asked[sheet], strict=True))
-    return windows
-
-
-def _square(lattice: HalfplaneLattice) -> dict[str, float]:
-    unit = float(1 << lattice.bits)
-    low, high = lattice.low / unit, lattice.high / unit
-    return {"u0": low, "u1": high, "v0": low, "v1": high}
 
 
 #: Standard errors on either side of an interval.

@@ -65,6 +65,48 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """A rectangle of dual points, u0 <= u <= u1 and v0 <= v <= v1, in grid units."""
+
+    u0: float
+    u1: float
+    v0: float
+    v1: float
+
+    @property
+    def width(self) -> float:
+        """The window's extent in u, in dual units."""
+        return self.u1 - self.u0
+
+    @property
+    def height(self) -> float:
+        """The window's extent in v, in dual units."""
+        return self.v1 - self.v0
+
+    def grown(self, share: float) -> Window:
+        """The window with `share` of its size added on each side."""
+        du, dv = share * self.width, share * self.height
+        return Window(self.u0 - du, self.u1 + du, self.v0 - dv, self.v1 + dv)
+
+    def within(self, other: Window) -> Window:
+        """The common part, or an empty window on the border of `other`."""
+        u0, u1 = (min(max(u, other.u0), other.u1) for u in (self.u0, self.u1))
+        v0, v1 = (min(max(v, other.v0), other.v1) for v in (self.v0, self.v1))
+        return Window(u0, u1, v0, v1)
+
+    def holds(self, u: float, v: float) -> bool:
+        """Whether a dual point lies in it."""
+        return self.u0 <= u <= self.u1 and self.v0 <= v <= self.v1
+
+
+def extent(lattice: HalfplaneLattice) -> Window:
+    """The square that holds the region of any sheet."""
+    unit = 1 << lattice.bits
+    low, high = lattice.low / unit, lattice.high / unit
+    return Window(low, high, low, high)
+
+
+@dataclass(frozen=True, slots=True)
 class ShadeQuestion:
     """How good would the piece be if one of its halfplanes were another one?"""
 
@@ -83,11 +125,9 @@ class ShadeQuestion:
     resolution: int = 96
     #: Cells are exact up to so many distinct examples inside the others.
     most_lines: int = 120
-    #: Sheets to make rasters of; all by default.  Cells are of all sheets in any case, for their
-    #: probabilities need them all.
-    sheets: tuple[Sheet, ...] | None = None
-    #: The part of a sheet that its raster covers, in grid units; by default the whole square.
-    windows: tuple[tuple[Sheet, float, float, float, float], ...] = ()
+    #: Sheets to make rasters of, and the part of each; by default the whole of all.  Cells are of
+    #: all sheets in any case, for their probabilities need them all.
+    windows: dict[Sheet, Window] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +154,8 @@ class ShadedSheet:
     #: Shape (resolution, resolution): exact scores at a raster of lattice points, [i, j] at the
     #: centre of the i-th column in u and j-th row in v; NaN where the lattice has no halfplane.
     scores: Floats | None
-    #: What the raster covers, u0 <= u <= u1 and v0 <= v <= v1 in grid units; for cells the sheet's
-    #: whole square.
-    u0: float
-    u1: float
-    v0: float
-    v1: float
+    #: What the raster covers; for cells the sheet's whole square.
+    window: Window
 
 
 #: Why an example changes nothing in a step: an earlier step has decided it; it lies outside the

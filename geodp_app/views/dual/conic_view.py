@@ -14,11 +14,11 @@ from PySide6.QtWidgets import QFrame, QGraphicsItem, QGraphicsPathItem, QLabel, 
 from shapely.affinity import translate
 
 from geodp_app.dual.scene import Mark
-from geodp_app.dual.sheets import Window, colours, shade_scale
+from geodp_app.dual.sheets import colours, shade_scale
 from geodp_app.formatting import amount
 from geodp_app.palette import Palette, load_palette, ramp
 from geodp_app.runs.odds import Candidate, ConicQuestion
-from geodp_app.runs.protocol import ShadedSheet
+from geodp_app.runs.protocol import ShadedSheet, Window
 from geodp_app.views.dual.dual_plot import SheetPlot
 from geodp_app.views.widgets.panes import dressed, fill
 from geodp_app.views.widgets.plotting import (
@@ -189,7 +189,7 @@ class ConicView(QWidget):
     def _shade(self, key: object, scores: object) -> None:
         if self._question is not None and isinstance(scores, np.ndarray):
             d = float(self._question.conic.lattice.d)
-            self.shaded = ShadedSheet(0, (), scores, 0.0, d, 0.0, d)
+            self.shaded = ShadedSheet(0, (), scores, Window(0.0, d, 0.0, d))
             self._colour()
 
     def _colour(self) -> None:
@@ -199,7 +199,7 @@ class ConicView(QWidget):
         if shaded is None or shaded.scores is None or scale is None:
             return
         image = rgba_image(colours(scale, shaded.scores, ramp(self._palette)))
-        self.shading.set_image(image, Window(shaded.u0, shaded.u1, shaded.v0, shaded.v1))
+        self.shading.set_image(image, shaded.window)
         self.bar.set_scale(scale)
         self._place_legend()
 

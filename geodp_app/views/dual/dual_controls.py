@@ -24,15 +24,14 @@ from geodp_app.actions import key
 from geodp_app.dual.scene import Mark
 from geodp_app.dual.sheets import (
     ShadeMode,
-    Window,
     dual_position,
-    extent,
     nearest_halfplane,
     region,
     sheet_words,
 )
 from geodp_app.palette import Palette, edge_colours
 from geodp_app.runs.odds import Candidate, WhatIf
+from geodp_app.runs.protocol import Window, extent
 from geodp_app.views.widgets.panes import FoldingRow, Painted, dressed, fill, tool_button
 from geodp_app.views.widgets.plotting import line_swatch
 from geodp_app.views.widgets.tasks import timer

@@ -191,10 +191,8 @@ class DualQuestions(QObject):
         if moment is None or waits or self._report is not None:
             return
         if dual.pictures.rasters and dual.controls.mode != "off":
-            sheet, seen = dual.sheet, dual.window_shown
-            window = (sheet, seen.u0, seen.u1, seen.v0, seen.v1)
             question = shade_question(moment.log, moment.step, moment.edge, _FINE)
-            question = replace(question, sheets=(sheet,), windows=(window,))
+            question = replace(question, windows={dual.sheet: dual.window_shown})
 
             def show(sheets: tuple[ShadedSheet, ...]) -> None:
                 dual.set_detail(sheets[0])

@@ -19,12 +19,10 @@ from geodp_app.dual.sheets import (
     Scale,
     ShadeMode,
     SheetValues,
-    Window,
     best_score,
     change_scale,
     colours,
     common_scale,
-    extent,
     search_values,
     shade_scale,
     shade_values,
@@ -32,7 +30,7 @@ from geodp_app.dual.sheets import (
     to_the_border,
 )
 from geodp_app.palette import Palette, diverging_ramp, load_palette, ramp
-from geodp_app.runs.protocol import Change, ShadedSheet
+from geodp_app.runs.protocol import Change, ShadedSheet, Window, extent
 from geodp_app.views.dual.sheet_stack import SheetView
 from geodp_app.views.widgets.plotting import rgba_image
 from geodp_app.views.widgets.tasks import Background
@@ -186,7 +184,7 @@ class DualPictures(QObject):
         if scale is None or drawn is None or drawn.values.ndim != 2:
             return None
         tints = colours(scale, drawn.values, self._ramps[scale.signed])
-        return rgba_image(tints), _covered(drawn.shaded)
+        return rgba_image(tints), drawn.shaded.window
 
     def streak(self, sheet: Sheet) -> Window | None:
         """The window of a sheet that holds what is most probable, if that is known."""
@@ -210,8 +208,7 @@ class DualPictures(QObject):
     def _everywhere(self, values: Iterable[tuple[int, NDArray[np.float64]]]) -> list[SheetValues]:
         """Rasters, by sheet, that lie over all of it."""
         whole = extent(self._lattice) if self._lattice is not None else Window(0, 1, 0, 1)
-        ends = (whole.u0, whole.u1, whole.v0, whole.v1)
-        return [SheetValues(ShadedSheet(sheet, (), None, *ends), each) for sheet, each in values]
+        return [SheetValues(ShadedSheet(sheet, (), None, whole), each) for sheet, each in values]
 
     def _show_values(self, drawn: Iterable[SheetValues], scale: Scale | None) -> None:
         self.shade_scale = scale
@@ -303,7 +300,7 @@ class DualPictures(QObject):
             paint = partial(cells_image, drawn.shaded, tints, window)
             self.background.submit(("cells", view.sheet), paint)
         elif raster:
-            view.set_shading(rgba_image(tints), _covered(drawn.shaded))
+            view.set_shading(rgba_image(tints), drawn.shaded.window)
 
     def _done(self, key: object, result: object) -> None:
         if isinstance(result, ExampleLines):
@@ -343,8 +340,3 @@ class DualPictures(QObject):
 def _ramps(palette: Palette) -> dict[bool, NDArray[np.uint8]]:
     """Colours by whether values go both ways from nought."""
     return {False: ramp(palette), True: diverging_ramp(palette)}
-
-
-def _covered(shading: ShadedSheet) -> Window:
-    """What a raster covers."""
-    return Window(shading.u0, shading.u1, shading.v0, shading.v1)

@@ -23,8 +23,9 @@ from PySide6.QtGui import (
 )
 
 from geodp_app.dual.scene import Mark, nearest_mark
-from geodp_app.dual.sheets import Window, digits_for, number
+from geodp_app.dual.sheets import digits_for, number
 from geodp_app.palette import Palette, edge_colours, greyed
+from geodp_app.runs.protocol import Window
 from geodp_app.views.widgets.plotting import Overlay
 from geometry.arrays import Floats
 

@@ -33,10 +33,10 @@ from geodp_app.dual.scene import (
     released_words,
     whole_words,
 )
-from geodp_app.dual.sheets import Window, digits_for, dual_position, extent, sheet_words
+from geodp_app.dual.sheets import digits_for, dual_position, sheet_words
 from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.odds import Candidate, WhatIf
-from geodp_app.runs.protocol import Change, ShadedSheet
+from geodp_app.runs.protocol import Change, ShadedSheet, Window, extent
 from geodp_app.views.dual.dual_controls import DualControls, DualPointer
 from geodp_app.views.dual.dual_pictures import DualPictures
 from geodp_app.views.dual.sheet_stack import SheetStack, SheetView

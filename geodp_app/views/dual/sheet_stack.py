@@ -24,8 +24,9 @@ from PySide6.QtWidgets import (
 
 from geodp_app.dual.lines import LinePicture
 from geodp_app.dual.scene import LEAST_STEPS, Mark, region_in
-from geodp_app.dual.sheets import Window, extent, sheet_words
+from geodp_app.dual.sheets import sheet_words
 from geodp_app.palette import Palette
+from geodp_app.runs.protocol import Window, extent
 from geodp_app.views.dual.dual_controls import SheetThumb
 from geodp_app.views.dual.dual_plot import Boxes, RimmedLine, SheetPlot
 from geodp_app.views.widgets.panes import Themed, dressed, fill, show_words

@@ -21,8 +21,8 @@ from PySide6.QtCore import QRect, QRectF
 from PySide6.QtGui import QImage, QPainter, QTransform
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
-from geodp_app.dual.sheets import Window
 from geodp_app.palette import Palette
+from geodp_app.runs.protocol import Window
 from geodp_app.runs.questions import OneReport
 from geodp_app.views.widgets.plotting import Dots, Layer, PictureItem, cosmetic, tinted
 

@@ -24,9 +24,9 @@ from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPainterPath
 from PySide6.QtWidgets import QGraphicsPathItem
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.dual.sheets import Window
 from geodp_app.files.run_record import Question
 from geodp_app.palette import Palette, edge_colours, greyed
+from geodp_app.runs.protocol import Window
 from geodp_app.views.widgets.plotting import (
     Badge,
     Badges,

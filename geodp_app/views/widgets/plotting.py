@@ -28,8 +28,9 @@ from PySide6.QtWidgets import QGraphicsItem, QGraphicsRectItem, QSizePolicy, QWi
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Frame
-from geodp_app.dual.sheets import Scale, Window
+from geodp_app.dual.sheets import Scale
 from geodp_app.palette import Palette, diverging_ramp, load_palette, mix, ramp
+from geodp_app.runs.protocol import Window
 from geodp_app.views.widgets.panes import Painted, Themed
 from geometry.grid import Bounds
 

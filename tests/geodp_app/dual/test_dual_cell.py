@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.dual.lines import cell_around, distinct_lines
-from geodp_app.dual.sheets import Window, dual_position, extent, region
+from geodp_app.dual.sheets import dual_position, region
+from geodp_app.runs.protocol import Window, extent
 from geometry.arrangement import Arrangement, arrange
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet, dual_line
 

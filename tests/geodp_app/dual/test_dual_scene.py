@@ -38,20 +38,18 @@ from geodp_app.dual.scene import (
 from geodp_app.dual.sheets import (
     Scale,
     SheetValues,
-    Window,
     boundary_ends,
     colours,
     density_scale,
     dual_position,
     equation_words,
-    extent,
     nearest_halfplane,
     region,
     shade_scale,
     shade_values,
     to_the_border,
 )
-from geodp_app.runs.protocol import ShadedCell, ShadedSheet
+from geodp_app.runs.protocol import ShadedCell, ShadedSheet, Window, extent
 from geometry.halfplane import HalfplaneLattice, Sheet, dual_line
 from learners.core.selection import HeavyBox
 
@@ -378,7 +376,7 @@ def shaded_cells() -> ShadedSheet:
     lower = ShadedCell(np.array([[0.0, 0], [4, 0], [4, 4]]), -3.0, 0.9)
     upper = ShadedCell(np.array([[0.0, 0], [4, 4], [0, 4]]), -7.0, 0.1)
     edge = ShadedCell(np.array([[0.0, 0], [4, 0]]), -1.0, 0.0)
-    return ShadedSheet(0, (edge, lower, upper), None, 0.0, 4.0, 0.0, 4.0)
+    return ShadedSheet(0, (edge, lower, upper), None, Window(0.0, 4.0, 0.0, 4.0))
 
 
 def test_shading_tells_the_value_under_a_point() -> None:
@@ -388,7 +386,7 @@ def test_shading_tells_the_value_under_a_point() -> None:
     assert lookup.at(1.0, 3.0) == 0.1
     assert lookup.at(5.0, 1.0) is None
     scores = np.array([[-4.0, np.nan], [-2.0, 0.0]])
-    raster = ShadedSheet(1, (), scores, 0.0, 4.0, 0.0, 4.0)
+    raster = ShadedSheet(1, (), scores, Window(0.0, 4.0, 0.0, 4.0))
     lookup = SheetValues(raster, shade_values(raster, "score"))
     assert lookup.at(3.0, 1.0) == -2.0
     assert lookup.at(1.0, 3.0) is None
@@ -396,7 +394,7 @@ def test_shading_tells_the_value_under_a_point() -> None:
 
 
 def test_scales_hold_their_values_and_colours_are_clear_where_nothing_is_known() -> None:
-    raster = ShadedSheet(1, (), np.array([[-4.0, np.nan], [-2.0, 0.0]]), 0.0, 4.0, 0.0, 4.0)
+    raster = ShadedSheet(1, (), np.array([[-4.0, np.nan], [-2.0, 0.0]]), Window(0.0, 4.0, 0.0, 4.0))
     scale = shade_scale((raster,), "score")
     assert (scale.low, scale.high) == (-4.0, 0.0)
     grey = np.repeat(np.arange(255, -1, -1, dtype=np.uint8)[:, None], 3, axis=1)

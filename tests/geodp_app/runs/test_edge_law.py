@@ -16,7 +16,7 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.edge_law import shade
-from geodp_app.runs.protocol import ShadedSheet, ShadeQuestion
+from geodp_app.runs.protocol import ShadedSheet, ShadeQuestion, Window
 from geodp_app.runs.score_raster import pixel_centres
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.core.records import inside_piece
@@ -161,7 +161,7 @@ def test_no_examples_make_one_cell_a_sheet() -> None:
     sheets = shade(question(16, 0, 0))
     assert [len(sheet.cells) for sheet in sheets] == [1, 1, 1, 1]
     assert [sheet.cells[0].probability for sheet in sheets] == [0.25] * 4
-    assert [(s.u0, s.u1, s.v0, s.v1) for s in sheets] == [(-16, 32, -16, 32)] * 4
+    assert [sheet.window for sheet in sheets] == [Window(-16, 32, -16, 32)] * 4
 
 
 def test_huge_scores_neither_overflow_nor_vanish() -> None:
@@ -222,22 +222,23 @@ def test_a_window_is_counted_at_its_own_pixels(measure: str) -> None:
     unit = 1 << lattice.bits
     low, high = lattice.low / unit, lattice.high / unit
     corner = high / 2 if measure == "chord" else high
-    windows = (
-        (Sheet.FLAT_BELOW, 11.25, 12.5, 0.125, 1.125),
-        (Sheet.FLAT_ABOVE, high - 4, high + 4, corner - 6, corner + 2),
-    )
+    windows = {
+        Sheet.FLAT_ABOVE: Window(high - 4, high + 4, corner - 6, corner + 2),
+        Sheet.FLAT_BELOW: Window(11.25, 12.5, 0.125, 1.125),
+    }
     q = question(20, 400, 5, measure=measure, others=wedge(lattice))
     q = replace(q, most_lines=0, resolution=16, windows=windows)
-    sheets = {s.sheet: s for s in shade(replace(q, sheets=(Sheet.FLAT_BELOW, Sheet.FLAT_ABOVE)))}
+    sheets = {s.sheet: s for s in shade(q)}
+    # sheets that are not asked for are not made
     assert list(sheets) == [Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW]
-    for number, u0, u1, v0, v1 in windows:
+    for number, window in windows.items():
         sheet = sheets[number]
-        assert (sheet.u0, sheet.u1, sheet.v0, sheet.v1) == (u0, u1, v0, v1)
+        assert sheet.window == window
         assert sheet.scores is not None
         known = 0
         for i, j in np.ndindex(16, 16):
-            u = round((u0 + (i + 0.5) / 16 * (u1 - u0)) * unit)
-            v = round((v0 + (j + 0.5) / 16 * (v1 - v0)) * unit)
+            u = round((window.u0 + (i + 0.5) / 16 * window.width) * unit)
+            v = round((window.v0 + (j + 0.5) / 16 * window.height) * unit)
             if lattice.admits(u, v):
                 moving = lattice.halfplane(number, u, v)
                 assert sheet.scores[i, j] == score_by_hand(q, (moving, *q.others))
@@ -246,10 +247,10 @@ def test_a_window_is_counted_at_its_own_pixels(measure: str) -> None:
                 assert math.isnan(sheet.scores[i, j])
         assert (known == 256) == (number == Sheet.FLAT_BELOW)
         assert known > 20
-    # sheets that are not asked for are not made, the others are whole by default
-    assert [s.sheet for s in shade(replace(q, windows=()))] == list(lattice.sheets)
-    (only,) = shade(replace(q, windows=windows[:1], sheets=(Sheet.FLAT_ABOVE,)))
-    assert (only.sheet, only.u0, only.u1) == (Sheet.FLAT_ABOVE, low, high)
+    # by default all are made, and whole
+    whole = shade(replace(q, windows=None))
+    assert [s.sheet for s in whole] == list(lattice.sheets)
+    assert {s.window for s in whole} == {Window(low, high, low, high)}
 
 
 @pytest.mark.parametrize("most_lines", [0, 120])

@@ -12,9 +12,16 @@ from window_driver import hover, pixel
 
 from geodp_app.dual.lines import SOME_DRAWN
 from geodp_app.dual.scene import EMPTY, EMPTY_RELEASE, reading_words
-from geodp_app.dual.sheets import Window, dual_position, extent
+from geodp_app.dual.sheets import dual_position
 from geodp_app.palette import load_palette, ramp
-from geodp_app.runs.protocol import Change, ChangedSheet, ShadedCell, ShadedSheet
+from geodp_app.runs.protocol import (
+    Change,
+    ChangedSheet,
+    ShadedCell,
+    ShadedSheet,
+    Window,
+    extent,
+)
 from geodp_app.views.dual.dual_view import DualView
 from geodp_app.views.dual.sheet_stack import SheetView
 from geodp_app.views.widgets.plotting import rgba_image
@@ -45,7 +52,7 @@ BOXES = (HeavyBox((0, 1, 3), tuple(tuple(UNIT * end for end in box) for box in _
 def raster() -> tuple[ShadedSheet, ...]:
     """Scores that fall from left to right on every sheet."""
     scores = np.repeat(-np.arange(12.0)[:, None], 12, axis=1)
-    return tuple(ShadedSheet(s, (), scores, -64.0, 128.0, -64.0, 128.0) for s in range(4))
+    return tuple(ShadedSheet(s, (), scores, Window(-64.0, 128.0, -64.0, 128.0)) for s in range(4))
 
 
 @pytest.fixture
@@ -536,7 +543,7 @@ def test_cells_are_painted_where_they_are(qtbot: QtBot, view: DualView) -> None:
     lower = ShadedCell(np.array([[0.0, 0], [64, 64], [64, 0]]), -9.0, 0.1)
     upper = ShadedCell(np.array([[0.0, 0], [64, 64], [0, 64]]), 0.0, 0.9)
     view.controls.choose("score")
-    view.set_shading((ShadedSheet(0, (lower, upper), None, -64.0, 128.0, -64.0, 128.0),))
+    view.set_shading((ShadedSheet(0, (lower, upper), None, Window(-64.0, 128.0, -64.0, 128.0)),))
     settle(qtbot, view)
     sheet = view.sheets[Sheet.FLAT_ABOVE]
     image = sheet.plot.viewport().grab().toImage()

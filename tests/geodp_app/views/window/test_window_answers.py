@@ -21,6 +21,7 @@ from geodp_app.runs.protocol import (
     Question,
     ShadedSheet,
     ShadeQuestion,
+    Window,
 )
 from geodp_app.runs.questions import find_report
 from geodp_app.runs.run_log import RunLog
@@ -48,7 +49,8 @@ class Asked:
         """Everything that was asked, at once, by sheets that are all alike."""
         for tag, question in self.questions:
             scores = np.zeros((8, 8))
-            sheets = tuple(ShadedSheet(s, (), scores, -9.0, 99.0, -9.0, 99.0) for s in range(4))
+            window = Window(-9.0, 99.0, -9.0, 99.0)
+            sheets = tuple(ShadedSheet(s, (), scores, window) for s in range(4))
             shades = isinstance(question, ShadeQuestion)
             answer = sheets if shades else (AsGood(0.5, 0.4, 0.6, exact=False),)
             self._window.runs.controller.answered.emit(Answered(0, tag, answer))
