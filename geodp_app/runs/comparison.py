@@ -119,6 +119,8 @@ class Progress:
     steps: int = 0
     #: What it spends, from the moment at which it may draw.
     plan: PrivacySpent | None = None
+    #: Whether it is tried on a made-up sample, which compiles loops.
+    preparing: bool = field(default=False, compare=False)
 
     @property
     def share(self) -> float:
@@ -233,7 +235,7 @@ def compare(
     if len(set(names)) < len(names):
         raise InputError(f"two learners have the same name: {', '.join(names)}")
     for number, contender in enumerate(contenders, start=1):
-        watch(Progress(contender.name, number, len(contenders)))
+        watch(Progress(contender.name, number, len(contenders), preparing=True))
         _try_out(contender)
     # a frame that cannot be placed is found before anything is drawn
     whole_square(examples.frame).to_geojson()

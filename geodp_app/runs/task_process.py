@@ -134,14 +134,6 @@ class RehearsalJob:
     how: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonProgress:
-    """How far it is; `preparing`: learners are tried on a made-up sample, which compiles loops."""
-
-    progress: Progress
-    preparing: bool
-
-
 def compare_once(pipe: Connection[Any, Any]) -> None:
     """Compare once: the process's entry."""
     run_task(pipe, _compare, "The comparison failed")
@@ -154,9 +146,7 @@ def _compare(pipe: Connection[Any, Any], job: CompareJob | RehearsalJob) -> None
         for one in rehearse(job.shape, job.frame, job.contenders, job.sizes, **how):
             send(pipe, one)
         return
-    rows = compare(job.examples, job.test, job.contenders, teller.tell)
-    teller.preparing = False
-    for row in rows:
+    for row in compare(job.examples, job.test, job.contenders, teller.tell):
         send(pipe, row)
 
 
@@ -167,18 +157,17 @@ class _Teller:
         self._pipe = pipe
         self._last: tuple[str, object] = ("", None)
         self._when = 0.0
-        self.preparing = True
 
     def tell(self, progress: Progress) -> None:
         """The watch of a comparison."""
-        self._send(progress.name, progress, ComparisonProgress(progress, self.preparing))
+        self._send(progress.name, progress)
 
     def tell_rehearsal(self, share: float, text: str) -> None:
         """The watch of a rehearsal; the owner gets the same two."""
-        self._send(text, share, (share, text))
+        self._send(text, (share, text))
 
-    def _send(self, name: str, how_far: object, news: object) -> None:
+    def _send(self, name: str, news: object) -> None:
         now, last = time.monotonic(), self._last
-        if (name, how_far) != last and (name != last[0] or now - self._when >= REPORT_EVERY):
-            self._last, self._when = (name, how_far), now
+        if (name, news) != last and (name != last[0] or now - self._when >= REPORT_EVERY):
+            self._last, self._when = (name, news), now
             send(self._pipe, news)

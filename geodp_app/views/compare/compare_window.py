@@ -37,14 +37,9 @@ from geodp_app.files.writing import named_failures, write_whole
 from geodp_app.formatting import counted, csv_text
 from geodp_app.palette import Palette
 from geodp_app.runs import comparison
-from geodp_app.runs.comparison import Contender, Row, remarks
+from geodp_app.runs.comparison import Contender, Progress, Row, remarks
 from geodp_app.runs.rehearsal import Rehearsed, advice, rehearsal_remarks
-from geodp_app.runs.task_process import (
-    CompareJob,
-    ComparisonProgress,
-    RehearsalJob,
-    compare_once,
-)
+from geodp_app.runs.task_process import CompareJob, RehearsalJob, compare_once
 from geodp_app.views.compare.compare_views import (
     ComparePlane,
     CompareTable,
@@ -87,7 +82,8 @@ class CompareWindow(QDialog):
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, True)
         self._document = document
         self._compared: Work | None = None
-        self._job_now: CompareJob | RehearsalJob | None = None
+        #: Whether learners are tested on examples of their own.
+        self._fresh = False
         #: Of its runs in a ledger, those that have not come to their end.
         self._names: list[str] = []
         #: Noted of the contender at work, if it is private.
@@ -158,8 +154,8 @@ class CompareWindow(QDialog):
         self.progress = dressed(QProgressBar(maximum=_FINE, textVisible=False), name="Progress")
         self.state = dressed(QLabel(), "note")
         words = fill(None, self.state, self.progress, spacing=4)
-        foot = fill(None, across=True, margins=(0, 5, 0, 0), spacing=8)
-        fill(foot, self.compare_button, self.cancel_button, (words, 1))
+        parts = (self.compare_button, self.cancel_button, (words, 1))
+        foot = fill(None, *parts, across=True, margins=(0, 5, 0, 0), spacing=8)
         group = QGroupBox("Learners")
         fill(group, (self.choices, 1), self.rehearsal, self.settings_note, foot, spacing=6)
         group.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
@@ -234,7 +230,8 @@ class CompareWindow(QDialog):
         show_words(self.advice, "")
         self.copy_button.setEnabled(False)
         self._of = len(job.contenders) * (len(job.sizes) if isinstance(job, RehearsalJob) else 1)
-        self._job_now, self._charge = job, None
+        self._fresh = isinstance(job, CompareJob) and job.examples is self._compared.examples
+        self._charge = None
         self._say("Starting…", 0)
         self.controller.start(job)
         self._follow()
@@ -288,9 +285,9 @@ class CompareWindow(QDialog):
             )
         return tuple(found)
 
-    def _replied(self, reply: ComparisonProgress | Row | Rehearsed | tuple[float, str]) -> None:
+    def _replied(self, reply: Progress | Row | Rehearsed | tuple[float, str]) -> None:
         match reply:
-            case ComparisonProgress():
+            case Progress():
                 self._show_progress(reply)
             case Row():
                 self._arrived(reply)
@@ -306,10 +303,9 @@ class CompareWindow(QDialog):
         self.state.setText(text)
         self.progress.setValue(round(_FINE * share))
 
-    def _show_progress(self, news: ComparisonProgress) -> None:
-        p = news.progress
+    def _show_progress(self, p: Progress) -> None:
         text = f"{short_title(p.name)} ({p.number} of {p.of})"
-        if news.preparing:
+        if p.preparing:
             self.state.setText(f"Preparing {text}")
             return
         self._charge_contender(p.number, p.plan)
@@ -390,10 +386,7 @@ class CompareWindow(QDialog):
         self.settings_note.setText(simulated if asked else _settings_text(work))
         cost = " ".join(remarks(self.rows)[:-1])
         show_words(self.cost, cost.replace("epsilon", "ε").replace("delta", "δ"))
-        job, compared = self._job_now, self._compared
-        whole = None if compared is None else compared.examples
-        fresh = isinstance(job, CompareJob) and job.examples is whole
-        caution = _caution_text(self.rows, fresh=fresh)
+        caution = _caution_text(self.rows, fresh=self._fresh)
         if self.rehearsed and self._compared is not None:
             caution = " ".join(rehearsal_remarks(self.rehearsed, self._compared.name))
         show_words(self.caution, caution)
