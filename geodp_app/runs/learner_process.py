@@ -199,7 +199,7 @@ class LearnerServer:
     def _drop(self) -> None:
         """No more steps of the run that there is."""
         if self._run is not None:
-            self._run.close()
+            self._run.stream.close()
         self._run = None
 
     def _fail(self, request: protocol.Request, error: Exception) -> None:
@@ -239,7 +239,7 @@ class LearnerServer:
         run = self._run or (self._expected and self._expected[1])
         with contextlib.suppress(Exception):  # what is wrong is told when the step is asked for
             if run and not self._asked():
-                run.refine(self._asked)
+                run.stream.refine(self._asked)
 
     # the pipe
 
@@ -282,11 +282,7 @@ class _Run:
         # a run at once is looked after between its steps, which take moments
         watch = None if job.at_once else self._watch
         self.plan = self.learner.plan()
-        self._stream = self.learner.steps(job.points, job.labels, watch=watch)
-
-    def refine(self, stop: Callable[[], bool]) -> None:
-        """Prepare for the next step as long as `stop` lets it."""
-        self._stream.refine(stop)
+        self.stream = self.learner.steps(job.points, job.labels, watch=watch)
 
     def advance(self) -> protocol.Stepped:
         """Make the next step."""
@@ -297,15 +293,11 @@ class _Run:
         self._began = time.monotonic()
         self._due = self._began + REPORT_EVERY
         try:
-            record = self._record = next(self._stream)
+            record = self._record = next(self.stream)
             return protocol.Stepped(self.number, record, self._views(self._last), self._votes)
         finally:
             # it holds on to the sampler's tables
             self._last = None
-
-    def close(self) -> None:
-        """End what is under way for steps to come."""
-        self._stream.close()
 
     def _watch(self, progress: SelectionProgress) -> None:
         if progress.amid:

@@ -151,14 +151,18 @@ def _tile(record: StepRecord) -> str:
     known, step = record.diagnostics, record.release
     held = known.positives_alive + known.negatives_alive
     wrong = round(-known.score)
-    edges = len(step.piece)
     where = f"The tile holds {count(held)} example{'' if held == 1 else 's'}"
     mistakes = f"{count(wrong)} of them wrong: score {decimal(-wrong)}."
+    return f"{where}. {_labelled(step, 'All of it is', 'it')}, {mistakes}"
+
+
+def _labelled(step: StepRelease | TileStep, alone: str, them: str) -> str:
+    """How a piece labels what is looked at; `alone` begins the sentence where it has no edge."""
+    inside, edges = int(step.inside), len(step.piece)
     if not edges:
-        return f"{where}. All of it is labelled {int(step.inside)}, {mistakes}"
+        return f"{alone} labelled {inside}"
     by = "A halfplane labels" if edges == 1 else f"{edges} halfplanes label"
-    inside = int(step.inside)
-    return f"{where}. {by} it {inside} inside and {1 - inside} outside, {mistakes}"
+    return f"{by} {them} {inside} inside and {1 - inside} outside"
 
 
 def _zone(record: StepRecord, zone: EdgeZone, before: int | None) -> str:
@@ -171,15 +175,9 @@ def _zone(record: StepRecord, zone: EdgeZone, before: int | None) -> str:
     near = f"among the {count(held)} examples" if held > 1 else "by the one example"
     were = "" if before is None else f" ({count(before) if before else 'none'} before)"
     mistakes = f"{count(wrong) if wrong else 'none'} wrongly{were}. Score: {decimal(-wrong)}."
-    inside, edges = int(step.inside), len(step.piece)
-    if not edges:
-        are = "all are" if held > 1 else "it is"
-        what = f"No edge is needed: {are} labelled {inside}, {mistakes}"
-    else:
-        by = "A halfplane labels" if edges == 1 else f"{edges} halfplanes label"
-        them = "them" if held > 1 else "it"
-        what = f"{by} {them} {inside} inside and {1 - inside} outside, {mistakes}"
-    return f"{draws}, {near} nearest to it. {what}"
+    are, them = ("all are", "them") if held > 1 else ("it is", "it")
+    what = _labelled(step, f"No edge is needed: {are}", them)
+    return f"{draws}, {near} nearest to it. {what}, {mistakes}"
 
 
 def aim_words(log: RunLog) -> str:
