@@ -63,7 +63,9 @@ class WindowRuns(QObject):
         super().__init__(parent)
         self.document = document
         self.controller = RunController(self)
-        self.live, self._release = True, False
+        self.live = True
+        #: Whether only what may be published is shown.
+        self.release_view = False
         #: Whether every edge that is drawn again is a stop of its own.
         self.opened = False
         #: The newest run.
@@ -139,7 +141,7 @@ class WindowRuns(QObject):
     @property
     def stepped_through(self) -> LiveRun | None:
         """The log whose steps the timeline counts; in the release view nothing is of the past."""
-        past = self.current is None and not self._release
+        past = self.current is None and not self.release_view
         return self.shown.log if past or self.until_overdue.isActive() else self.current
 
     @property
@@ -188,7 +190,8 @@ class WindowRuns(QObject):
     def course(self) -> Course:
         """Where the run that is stepped through can be looked at."""
         log = self.stepped_through
-        return Course() if log is None else Course.of(log, opened=self.opened, public=self._release)
+        public = self.release_view
+        return Course() if log is None else Course.of(log, opened=self.opened, public=public)
 
     @property
     def place(self) -> int:
@@ -221,7 +224,7 @@ class WindowRuns(QObject):
 
     def set_release_view(self, release: bool) -> None:
         """In the release view a run stands at its end: which steps found nothing is private."""
-        self._release = release
+        self.release_view = release
         if release:
             self.show_end()
         else:

@@ -48,9 +48,6 @@ _STATES = {
     "failed": "Stopped by an error",
 }
 
-#: What can be done with a finished run, first of all.
-_AT_THE_END = ("export_learned", "release_view")
-
 
 class MainWindow(WindowViews):
     """The window of the program: draw, sample, step, watch both planes, export.
@@ -104,7 +101,8 @@ class MainWindow(WindowViews):
         self.plane.pointed.connect(self._pointed)
         self.dual.dual_hovered.connect(lambda h: self.display.try_piece((h,) if h else ()))
         self.dual.edge_pointed.connect(self.plane.learned.light_edge)
-        self.why.set_actions([self.commands.by_id[name] for name in _AT_THE_END])
+        actions = self.commands.by_id
+        self.why.set_actions([actions["export_learned"], actions["release_view"]])
         self.why.sharpen.clicked.connect(self._sharpen)
         self.why.again.clicked.connect(self.runs.run_or_pause)
         for view in (self.dual, self.conics):
@@ -200,10 +198,7 @@ class MainWindow(WindowViews):
         runs, files = self.runs, self.files
         return {
             "new": files.new,
-            "open": files.open_dialog,
-            "import_target": files.import_target_dialog,
-            "import_examples": files.import_examples_dialog,
-            "clip": files.clip_dialog,
+            **files.dialogs,
             "clip_no_more": lambda: self.document.set_within(None),
             "ledger": files.ledger_dialog,
             "save": files.save,
@@ -299,7 +294,6 @@ class MainWindow(WindowViews):
     def set_release_view(self, release: bool) -> None:
         """Show only what may be published, or everything."""
         self.status_line.tell("")  # what was just told may be private
-        self.files.release_view = release
         with self.dual.one_pass():
             self.runs.set_release_view(release)
             self.display.set_release_view(release)
@@ -368,7 +362,7 @@ class MainWindow(WindowViews):
 
     def write_picture(self, path: Path) -> None:
         """The two planes as PNG or SVG."""
-        private = not self.files.release_view
+        private = not self.runs.release_view
         write_widget(path, self.planes, self.document.work.name, private=private)
 
     # following
@@ -424,7 +418,7 @@ class MainWindow(WindowViews):
         text = message or self.editor.current.hint
         if found and not message and self.editor.current.draft is None:
             text = found[0].text + (f" (and {len(found) - 1} more)" if len(found) > 1 else "")
-        if self.files.release_view and self.editor.tool != "ask":
+        if self.runs.release_view and self.editor.tool != "ask":
             text = ""  # the drawing is private
         self.status_line.say(hint=text)
 

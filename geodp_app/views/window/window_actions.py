@@ -123,7 +123,7 @@ class WindowActions:
         """The same, of the run alone."""
         runs, by_id = self._runs, self.by_id
         log, looked = runs.current, runs.stepped_through
-        private = not self._files.release_view
+        private = not runs.release_view
         back = looked is not None and looked.cursor > 0
         end = 0 if looked is None else looked.newest if looked.release is None else looked.last
         shows = () if looked is None or looked.at_end else looked.settings.declared.shows

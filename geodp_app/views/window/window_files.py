@@ -16,7 +16,6 @@ from PySide6.QtCore import QObject, QStandardPaths, Signal
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QWidget
 
 from geodp_app.actions import key
-from geodp_app.document.document import Document
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.files import document_files, session
 from geodp_app.files.autosave import Autosave, Recovery, discard, recoverable
@@ -88,8 +87,6 @@ class WindowFiles(QObject):
         self._window, self._complain = window, complain
         self.document, self.runs = runs.document, runs
         self.palette = palette
-        #: Whether only what may be published is shown.
-        self.release_view = False
         #: Whether somebody is there who can be asked about a file; else it is read as it is.
         self.asks = True
         self.recent = RecentFiles(config_folder())
@@ -129,24 +126,18 @@ class WindowFiles(QObject):
 
     # opening
 
-    def open_dialog(self) -> None:
-        """Ask for any file that can be opened."""
-        kinds = f"All that geodp reads (*.geodp *.geojson *.json {_POINTS});;{_SESSION}"
-        self._ask_file("Open", kinds, self.open)
-
-    def import_target_dialog(self) -> None:
-        """Ask for a shape to take the drawing's place."""
-        take = partial(self._take, read=document_files.import_target)
-        self._ask_file("Import target", _SHAPES, take)
-
-    def import_examples_dialog(self) -> None:
-        """Ask for examples to put on the drawing."""
-        take = partial(self._take_examples, opening=False)
-        self._ask_file("Import examples", _IMPORT, take)
-
-    def clip_dialog(self) -> None:
-        """Ask for a public map to clip the learned shape to."""
-        self._ask_file("Clip the result to an outline", _MAPS, self.clip_to)
+    @property
+    def dialogs(self) -> dict[str, Callable[[], None]]:
+        """What asks for a file and takes it, by the ids of actions."""
+        every = f"All that geodp reads (*.geodp *.geojson *.json {_POINTS});;{_SESSION}"
+        examples = partial(self._take_examples, opening=False)
+        asked: dict[str, tuple[str, str, Callable[[Path], object]]] = {
+            "open": ("Open", every, self.open),
+            "import_target": ("Import target", _SHAPES, self._import_target),
+            "import_examples": ("Import examples", _IMPORT, examples),
+            "clip": ("Clip the result to an outline", _MAPS, self.clip_to),
+        }
+        return {name: partial(self._ask_file, *each) for name, each in asked.items()}
 
     def clip_to(self, path: Path, layer: str | None = None) -> None:
         """Clip the learned shape to the polygons of a file; of several layers one is asked for."""
@@ -181,15 +172,20 @@ class WindowFiles(QObject):
         """Open a session, a target or examples; says whether it worked."""
         if not self.may_discard():
             return False
-        kinds: list[document_files.Kind] = []
-        opening = f"open {path.name}"
-        if not self.attempt(opening, lambda: kinds.append(document_files.file_kind(path))):
-            return False
-        if kinds == ["examples"]:
-            return self._take_examples(path, opening=True)
+
+        def take() -> None:
+            if document_files.file_kind(path) == "examples":
+                raise document_files.PointsOnlyError(f"{path}: holds points")
+            stamp = session.stamp_of(path)  # first: it may be replaced while it is read
+            opened = document_files.open_any(path, self.document)
+            if opened.kind == "session":
+                self.stamp = stamp
+                self.runs.adopt(opened.run)
+            self._taken(path, opened, anew=True)
+
         try:
-            return self._take(path, document_files.open_any)
-        except document_files.PointsOnlyError:
+            return self.attempt(f"open {path.name}", take, but=document_files.PointsOnlyError)
+        except document_files.PointsOnlyError:  # of points there may be something to ask
             return self._take_examples(path, opening=True)
 
     def open_example(self, name: str) -> None:
@@ -291,26 +287,18 @@ class WindowFiles(QObject):
         kinds = "PNG picture (*.png);;SVG picture (*.svg)"
         self._export("Export picture", "picture", ".png", kinds, write)
 
-    def _take(self, path: Path, read: Callable[[Path, Document], Opened]) -> bool:
-        """Open or import a file that needs no questions; PointsOnlyError if it is one of points."""
-
+    def _import_target(self, path: Path) -> None:
         def take() -> None:
-            stamp = session.stamp_of(path)  # first: it may be replaced while it is read
-            opened = read(path, self.document)
-            if opened.kind == "session":
-                self.stamp = stamp
-                self.runs.adopt(opened.run)
-            self._taken(path, opened, anew=read is document_files.open_any)
+            self._taken(path, document_files.import_target(path, self.document), anew=False)
 
-        but = document_files.PointsOnlyError if read is document_files.open_any else ()
-        return self.attempt(f"open {path.name}", take, but=but)
+        self.attempt(f"open {path.name}", take)
 
     def _taken(self, path: Path, opened: Opened, *, anew: bool) -> None:
         if anew:
             self.opened.emit()
         self.recent.add(path)
         # how many examples or vertices there are is private
-        self.announced.emit(f"Opened {path.name}" if self.release_view else opened.note)
+        self.announced.emit(f"Opened {path.name}" if self.runs.release_view else opened.note)
 
     def _take_examples(self, path: Path, *, opening: bool, layer: str | None = None) -> bool:
         """Take examples at once if the file is small and says all, else by the dialog."""
@@ -326,7 +314,7 @@ class WindowFiles(QObject):
                 take_at_once()
                 return True
         failed = f"Could not open {path.name}"
-        if self.release_view:
+        if self.runs.release_view:
             why = "The import has questions about it and shows private rows"
             self._complain(failed, f"{why}: leave the release view first.")
             return False

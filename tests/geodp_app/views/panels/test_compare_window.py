@@ -341,7 +341,7 @@ def test_the_comparison_is_not_seen_in_the_release_view(qtbot, window):
     action(window, "lesson")  # leaves the release view
     qtbot.waitUntil(lambda: not compare.controller.busy)
     assert compare.isVisible()
-    assert not window.files.release_view
+    assert not window.runs.release_view
 
 
 def test_nothing_is_cut_or_covered_in_the_smallest_window(qtbot, window):
