@@ -340,10 +340,11 @@ class FreehandTool(_RingTool):
 
     def press(self, pointer: Pointer) -> None:
         self._pressed = True
-        self._follow(pointer, begin=True)
+        self._follow(pointer)
 
     def move(self, pointer: Pointer) -> None:
-        self._follow(pointer)
+        if self._trace:
+            self._follow(pointer)
 
     def release(self, pointer: Pointer) -> None:
         if not self._pressed:
@@ -364,9 +365,7 @@ class FreehandTool(_RingTool):
         if before.grid != self.desk.grid:
             self.escape()
 
-    def _follow(self, pointer: Pointer, *, begin: bool = False) -> None:
-        if not (begin or self._trace):
-            return
+    def _follow(self, pointer: Pointer) -> None:
         self._radius = max(self._radius, pointer.radius)
         point = self.desk.on_grid(pointer.at)
         if point not in self._trace[-1:]:

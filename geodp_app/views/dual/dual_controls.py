@@ -82,9 +82,8 @@ class DualControls(FoldingRow):
         fill(self.lines, *boxes, margins=0, spacing=2)
         self.edge_row = _group(QLabel("Edge"), _group(*self.edges, spacing=0))
         self.shade_row = _group(QLabel("Shade"), _group(*self.modes, spacing=0))
-        self._edges, self._release = 0, False
         zoom = _group(self.streak, self.zoom, self.fit, spacing=2)
-        self.set_groups(self.shade_row, _group(self.edge_row, zoom), apart=True)
+        self.set_groups(self.shade_row, _group(self.edge_row, zoom))
 
     @property
     def shown(self) -> tuple[bool, bool]:
@@ -108,22 +107,17 @@ class DualControls(FoldingRow):
 
     def set_edges(self, edges: int) -> None:
         """How many edges the newest piece has; with one there is nothing to select."""
-        self._edges = edges
-        self._show_edges()
+        for i, button in enumerate(self.edges):
+            button.setVisible(i < edges)
+        self.edge_row.setVisible(edges > 1)
+        self.fold()
         if self.edge >= edges:
             self.edges[0].setChecked(True)
 
     def set_release_view(self, on: bool) -> None:
         """Shading and lines are private."""
-        self._release = on
         for each in (self.shade_row, self.streak):
             each.setVisible(not on)
-        self._show_edges()
-
-    def _show_edges(self) -> None:
-        for i, button in enumerate(self.edges):
-            button.setVisible(i < self._edges)
-        self.edge_row.setVisible(self._edges > 1)
         self.fold()
 
     def set_palette(self, palette: Palette) -> None:

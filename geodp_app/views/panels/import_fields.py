@@ -64,6 +64,7 @@ class ImportChoices(QGroupBox):
         self.first = self._add("Longitude", "The column of the first coordinate")
         self.second = self._add("Latitude", "The column of the second coordinate")
         self.label = self._add("Label", "The column that says inside or outside")
+        self._columns = self.first, self.second, self.label
         self.inside = self._add("Inside is", "The label of points inside the shape: 1")
         self.outside = self._add("Outside is", "The label of points outside the shape: 0")
         self.person = self._add("Whose a row is", _PERSON_TIP)
@@ -74,7 +75,7 @@ class ImportChoices(QGroupBox):
         add_field(self._form, "Grid size d", self.grid, tip)
         self.kind.currentIndexChanged.connect(self._name_axes)
         self.kind.currentIndexChanged.connect(self.meaning_changed)
-        for box in (self.first, self.second, self.label, self.person):
+        for box in (*self._columns, self.person):
             box.currentIndexChanged.connect(self.columns_changed)
         self.inside.currentIndexChanged.connect(self._inside_changed)
         self.outside.currentIndexChanged.connect(self.meaning_changed)
@@ -89,7 +90,7 @@ class ImportChoices(QGroupBox):
         if file.placed and file.member.get("frame") == "grid":
             kind = "grid"
         places = (columns.first, columns.second, columns.label)
-        for box, place in zip((self.first, self.second, self.label), places, strict=True):
+        for box, place in zip(self._columns, places, strict=True):
             with QSignalBlocker(box):
                 box.addItems(names)
                 box.setCurrentIndex(-1 if place is None else place)
@@ -122,7 +123,7 @@ class ImportChoices(QGroupBox):
 
     def columns(self) -> Columns:
         """Which columns are chosen."""
-        places = (box.currentIndex() for box in (self.first, self.second, self.label))
+        places = (box.currentIndex() for box in self._columns)
         return Columns(*(place if place >= 0 else None for place in places))
 
     def unit(self) -> int | None:
@@ -139,12 +140,7 @@ class ImportChoices(QGroupBox):
 
     def problem(self) -> str:
         """Which columns are still to be chosen; empty if none is."""
-        boxes = zip(
-            (self.first, self.second, self.label),
-            (*_AXES[self.coordinates()], "Label"),
-            strict=True,
-        )
-        if missing := [name for box, name in boxes if box.currentIndex() < 0]:
+        if missing := [box.accessibleName() for box in self._columns if box.currentIndex() < 0]:
             return f"Choose the column of: {', '.join(missing)}."
         if self.person.currentIndex() < 0:
             return "Choose the column that says whose a row is, or that each row is a person's own."

@@ -75,7 +75,6 @@ class LearnedLayer(Layer):
         self.flash = timer(plot, 33, self._fade, again=True)
         self._theme, self._past = self._palette, False
         self._tile: Tile | EdgeZone | None = None
-        self._zones = False
 
     def set_palette(self, palette: Palette) -> None:
         self._theme = palette
@@ -163,7 +162,8 @@ class LearnedLayer(Layer):
 
     def _pen_tiling(self) -> None:
         """Borders of zones cross the learned shape at all angles: they are fainter than tiles'."""
-        width, alpha = (0.6, 0.22) if self._zones else (1.0, 0.4)
+        zones = self._tile is not None and bool(self._tile.name)
+        width, alpha = (0.6, 0.22) if zones else (1.0, 0.4)
         self.tiling.setPen(cosmetic(self._palette.border, width, alpha=alpha))
 
     def show_again(self, shapes: Sequence[BaseGeometry]) -> None:
@@ -183,7 +183,6 @@ class LearnedLayer(Layer):
         if tiling is not self._tiled:  # from step to step of a run they are the same
             self._tiled = tiling
             self.tiling.setPath(_tiles_path(tiling))
-        self._zones = newest is not None and bool(newest.name)
         self._pieces = ()
         self._number()
         self._pen_tiling()

@@ -218,7 +218,7 @@ class PlaneView(GridPlot):
         self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.empty.hide()
         self._held = False  # Space: the hand takes over
-        self._has_examples = self._release = False
+        self._release = False
         #: The grid point that the hand has taken.
         self._grabbed: tuple[float, float] | None = None
 
@@ -238,9 +238,9 @@ class PlaneView(GridPlot):
 
     def show_examples(self, examples: ExampleKinds | None) -> None:
         """Examples and what each is at the step shown."""
+        had_some = self.examples.shown is not None
         self.examples.show(examples, self.grid)
-        if (examples is not None) != self._has_examples:
-            self._has_examples = not self._has_examples
+        if had_some != (examples is not None):
             self._show_empty()
 
     def edge_at(self, at: tuple[float, float]) -> int:
@@ -267,7 +267,8 @@ class PlaneView(GridPlot):
         """Say how to begin while there is nothing."""
         tool = self.editor.current
         drawn = tool.shown.shapes or tool.draft is not None
-        self.empty.setVisible(not (drawn or self._has_examples or self._release))
+        hidden = drawn or self._release or self.examples.shown is not None
+        self.empty.setVisible(not hidden)
         self._place_empty()
 
     def _place_empty(self) -> None:

@@ -222,7 +222,7 @@ class WhyCard(QFrame):
         fill(title, self.heading, self.mark, across=True, margins=0, spacing=6)
         #: Where they do not fit beside the heading, the buttons lie below it.
         self._head = FoldingRow()
-        self._head.set_groups(title, self.buttons, apart=True)
+        self._head.set_groups(title, self.buttons)
         body = dressed(QWidget(), "below")
         fill(body, self.report, self.what, self.odds, self.aim, None, margins=0, spacing=4)
         self._room = _Room(body)

@@ -171,16 +171,12 @@ class Again(QObject):
         self.changed.emit()
 
     def follow_document(self) -> None:
-        """Forget the shapes of other examples or settings."""
+        """End the runs on other examples or settings, and forget their shapes."""
         was, now = self._work, self._document.work
         if was is not None and (was.examples is not now.examples or was.run != now.run):
-            self.clear()
-
-    def clear(self) -> None:
-        """End the runs and forget their shapes."""
-        self.controller.drop()
-        self._work, self.shapes = None, ()
-        self.changed.emit()
+            self.controller.drop()
+            self._work, self.shapes = None, ()
+            self.changed.emit()
 
     def _replied(self, reply: AgainBegun | BaseGeometry) -> None:
         assert self._work is not None

@@ -297,16 +297,14 @@ class Timeline(QFrame):
         `playing`: it goes on by itself.  `goes_on`: it can, if it is asked to.  `selecting`: how
         far the selection under way is.
         """
-        self._course, self._playing, self._selecting = course, playing, selecting
-        self._goes_on = goes_on
+        self._course, self._playing, self._goes_on = course, playing, goes_on
         if playing:
             self.player.stop()
         self.track.set_course(course, position, gains)
-        self.track.set_busy(selecting is not None)
         self.edges.setVisible(course.sharpens)
         titles = {_WIDEST_TITLE, *(stop.title for stop in course.stops)}
         self.words.setMinimumWidth(max(map(self.fontMetrics().horizontalAdvance, titles)) + 2)
-        self._show()
+        self.set_selecting(selecting)
 
     def set_selecting(self, selecting: Selecting | None) -> None:
         """A selection is under way and has got so far; None when it is over."""

@@ -123,15 +123,12 @@ def form_of(body: QWidget, beside: int | None = None, between: int | None = None
     return form
 
 
-def grid_of(
-    body: QWidget | None, across: int, down: int, *, stretch: int | None = None
-) -> QGridLayout:
+def grid_of(body: QWidget | None, across: int, down: int, *, stretch: int) -> QGridLayout:
     """A grid with these spaces, and the column that takes what room there is."""
     grid = QGridLayout() if body is None else QGridLayout(body)
     grid.setHorizontalSpacing(across)
     grid.setVerticalSpacing(down)
-    if stretch is not None:
-        grid.setColumnStretch(stretch, 1)
+    grid.setColumnStretch(stretch, 1)
     return grid
 
 
@@ -346,12 +343,12 @@ class FoldingRow(QWidget):
         self._row.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
         self._members: list[QWidget] = []
 
-    def set_groups(self, *groups: QWidget, apart: bool = False) -> None:
-        """What the row is made of, from left to right, once; `apart`: the last at its right end."""
+    def set_groups(self, *groups: QWidget) -> None:
+        """What the row is made of, from left to right, once; the last at its right end."""
         self._members = list(groups)
         for group in groups:
             self._row.addWidget(group, 0, Qt.AlignmentFlag.AlignLeft)
-        self._row.insertStretch(len(groups) - apart, 1)
+        self._row.insertStretch(len(groups) - 1, 1)
 
     def fold(self) -> None:
         """Fold or unfold as the width asks; to be called when a group's width has changed."""

@@ -185,7 +185,7 @@ class RunDisplay(QObject):
         self.refresh()
         self.show_again()
 
-    def set_boxes(self, shown: bool = True) -> None:
+    def set_boxes(self, shown: bool) -> None:
         """Show or hide the sampler's boxes."""
         self._boxes = shown
         self.refresh()
@@ -290,15 +290,12 @@ class RunDisplay(QObject):
     def _left_out(self, examples: Examples) -> NDArray[np.bool_]:
         """Which examples lie outside of the mask, found once for each sample and mask."""
         within, points = self._runs.document.work.within, examples.points
-        if (
-            self._outside is None
-            or self._outside[0] is not points
-            or self._outside[1] is not within
-        ):
+        known = self._outside
+        if known is None or known[0] is not points or known[1] is not within:
             kept = np.ones(len(points), dtype=np.int64)
             kept = kept if within is None else within.keep(kept, points, examples.frame)
-            self._outside = points, within, kept == 0
-        return self._outside[2]
+            known = self._outside = points, within, kept == 0
+        return known[2]
 
     def _show_figures(self, log: LiveRun | None) -> None:
         w = self._views

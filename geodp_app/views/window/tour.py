@@ -151,8 +151,7 @@ class TourCard(QFrame):
 
     def set_note(self, text: str) -> None:
         """What is being waited for; empty for nothing."""
-        if text != self.note.text() or self.note.isHidden() == bool(text):
-            show_words(self.note, text)
+        show_words(self.note, text)
 
     def needed(self) -> QSize:
         """The size of all the words."""

@@ -42,7 +42,7 @@ from geodp_app.views.widgets.tasks import Background, collect_between_events
 def test_groups_fold_when_they_do_not_fit_and_unfold_when_they_do(qtbot: QtBot) -> None:
     row = FoldingRow()
     first, second = QPushButton("first of two"), QPushButton("second")
-    row.set_groups(first, second, apart=True)
+    row.set_groups(first, second)
     qtbot.addWidget(row)
     row.show()
     needed = row.sizeHint().width()
