@@ -125,23 +125,21 @@ class Editor:
         double : bool
             The second press of a double click.
         """
-        tool, pointer = self._begin(), self._pointer(at, radius, modifiers)
-        if pointer is not None:
+        tool = self._begin()
+        if pointer := self._pointer(at, radius, modifiers):
             self._dropped = None
             tool.press(replace(pointer, double=double))
 
     def move(self, at: tuple[float, float], radius: float, modifiers: Modifiers = NO_KEYS) -> None:
         """The pointer moves, with the button up or down."""
-        pointer = self._pointer(at, radius, modifiers)
-        if pointer is not None:
+        if pointer := self._pointer(at, radius, modifiers):
             self.current.move(pointer)
 
     def release(
         self, at: tuple[float, float], radius: float, modifiers: Modifiers = NO_KEYS
     ) -> None:
         """The button goes up."""
-        pointer = self._pointer(at, radius, modifiers)
-        if pointer is not None:
+        if pointer := self._pointer(at, radius, modifiers):
             self.current.release(pointer)
 
     def key(self, name: str, modifiers: Modifiers = NO_KEYS) -> bool:

@@ -65,9 +65,8 @@ class SelectTool(Tool):
                 self.selected = ()
             return
         if pointer.modifiers.shift:
-            among = hit in self.selected
             rest = tuple(each for each in self.selected if each != hit)
-            self.selected = rest if among else (*rest, hit)
+            self.selected = rest if hit in self.selected else (*rest, hit)
             return
         # what was not selected resists longer, so that nothing moves by accident
         reach = (DRAG if hit in self.selected else 2 * DRAG) * pointer.radius
@@ -124,11 +123,6 @@ class SelectTool(Tool):
 
     def undo_vertex(self) -> bool:
         return self._drag is not None and self._drag.preview is not None and self.escape()
-
-    def leave(self) -> bool:
-        self.undo_vertex()
-        self.selected, self.hover, self._drag = (), None, None
-        return True
 
     def forget(self, before: Drawing) -> None:
         self.selected, self.hover, self._drag = (), None, None
@@ -225,7 +219,7 @@ class VerticesTool(Tool):
         elif hit.kind == "edge":
             self._insert(hit, pointer)
         elif removing:
-            self._remove(hit.shape, hit.ring, hit.index)
+            self._remove(hit)
         else:
             self._selected = (hit.shape, hit.ring, hit.index)
             drawing = self.desk.drawing
@@ -258,14 +252,10 @@ class VerticesTool(Tool):
         return self.undo_vertex() or self._let_go()
 
     def delete(self) -> bool:
-        if self._drag is not None:
+        vertex = next(iter(self.selected), self._hover)
+        if self._drag is not None or vertex is None or vertex.kind != "vertex":
             return False
-        if self._selected is not None:
-            self._remove(*self._selected)
-        elif self._hover is not None and self._hover.kind == "vertex":
-            self._remove(self._hover.shape, self._hover.ring, self._hover.index)
-        else:
-            return False
+        self._remove(vertex)
         return True
 
     def nudge(self, step: tuple[int, int]) -> bool:
@@ -278,11 +268,6 @@ class VerticesTool(Tool):
             moved = with_vertex(self.desk.drawing, shape, ring, index, point)
             self.desk.change("move a vertex", moved)
             self._hover, self.desk.cursor = None, point
-        return True
-
-    def leave(self) -> bool:
-        self.undo_vertex()
-        self._selected, self._hover = None, None
         return True
 
     def forget(self, before: Drawing) -> None:
@@ -307,13 +292,13 @@ class VerticesTool(Tool):
         self._selected = (edge.shape, edge.ring, index)
         self._drag = _VertexDrag(pointer.at, base, "insert a vertex", base)
 
-    def _remove(self, shape: int, ring: int, index: int) -> None:
-        drawing = self.desk.drawing
-        last = len(drawing.shapes[shape].rings[ring]) <= 3
+    def _remove(self, vertex: Handle) -> None:
+        drawing, place = self.desk.drawing, (vertex.shape, vertex.ring, vertex.index)
+        last = len(drawing.shapes[vertex.shape].rings[vertex.ring]) <= 3
         self._selected = self._hover = None
-        self.desk.change("remove a vertex", without_vertex(drawing, shape, ring, index))
+        self.desk.change("remove a vertex", without_vertex(drawing, *place))
         if last:
-            what = "shape" if ring == 0 else "hole"
+            what = "shape" if vertex.ring == 0 else "hole"
             self.desk.say(f"The {what} had only 3 vertices and was removed. Undo brings it back.")
 
     def undo_vertex(self) -> bool:

@@ -167,12 +167,10 @@ class PolygonTool(_RingTool):
         """Finish the ring, or say why not and keep it."""
         if len(self._vertices) < 3:
             self._too_few()
-            return
-        found = draft_faults(self._vertices, closed=True)
-        if found:
+        elif found := draft_faults(self._vertices, closed=True):
             self.desk.say(f"Not closed. {found[0].text}. Backspace takes back the last vertex.")
-            return
-        self._finish(self._vertices)
+        else:
+            self._finish(self._vertices)
 
     def _finish(self, ring: Ring) -> None:
         """Make the ring part of the drawing and forget it, or say why not."""
@@ -290,10 +288,6 @@ class RectangleTool(_RingTool):
         self.move(pointer)
         if not self._close() and self._first_press:
             self._anchor = None
-
-    def leave(self) -> bool:
-        self.hover = None
-        return super().leave()
 
     def forget(self, before: Drawing) -> None:
         self.hover = None

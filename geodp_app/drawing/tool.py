@@ -80,10 +80,9 @@ class Pointer:
     #: The second press of a double click.
     double: bool = False
 
-    def near(self, point: tuple[float, float], radius: float | None = None) -> bool:
-        """Whether a place is within a radius, by default the pointer's own."""
-        reach = self.radius if radius is None else radius
-        return math.dist(self.at, point) <= reach
+    def near(self, point: tuple[float, float], radius: float) -> bool:
+        """Whether a place is within a radius."""
+        return math.dist(self.at, point) <= radius
 
 
 class Desk:
@@ -250,7 +249,8 @@ class Tool:
 
     def leave(self) -> bool:
         """Another tool is taken; False if a draft was dropped that `take_up` can bring back."""
-        self.escape()
+        self.undo_vertex()
+        self.forget(self.desk.drawing)
         return True
 
     def take_up(self) -> bool:
