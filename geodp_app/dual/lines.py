@@ -334,9 +334,6 @@ MOST_DRAWN, MOST_THINNED = 2_000, 20_000
 #: Over a density so many of its lines are drawn, to see what it is made of.
 SOME_DRAWN = 250
 
-#: Cells along the longer side of a density.
-CELLS = 256
-
 
 @dataclass(frozen=True, slots=True)
 class LinePicture:
@@ -382,9 +379,8 @@ def draw_lines(
     density = scale = None
     if crossing > MOST_THINNED:
         some, part = segments.index, slice(SOME_DRAWN)
-        density = count_lines(
-            lattice, t[some], s[some], lines.counts[some], raster_over(lattice, window, CELLS), stop
-        )
+        raster = raster_over(lattice, window)
+        density = count_lines(lattice, t[some], s[some], lines.counts[some], raster, stop)
         if density is None:
             return None
         note = f"{int(lines.counts[some].sum()):,} lines, {SOME_DRAWN} of them drawn"

@@ -75,11 +75,13 @@ _TABLE_BYTES = 16 << 20
 _Part = tuple[tuple[Vertex, ...], float]
 
 
-def held_examples(question: ShadeQuestion) -> GridCounts:
-    """The examples that make lines: those inside the halfplanes that do not move."""
+def held_examples(question: ShadeQuestion) -> tuple[GridCounts, Ints]:
+    """The examples that make lines: those inside the halfplanes that do not move; and where they
+    lie, each place once, shape (l, 2)."""
     held = np.flatnonzero(inside_piece(question.others, question.points))
     points, labels = question.points.take(held, axis=0), question.labels.take(held)
-    return GridCounts.of_examples(points, labels, question.lattice.d)
+    examples = GridCounts.of_examples(points, labels, question.lattice.d)
+    return examples, examples.points[examples.begins]
 
 
 def shade(question: ShadeQuestion, watch: Watch = lambda: None) -> tuple[ShadedSheet, ...]:
@@ -90,8 +92,7 @@ def shade(question: ShadeQuestion, watch: Watch = lambda: None) -> tuple[ShadedS
     tuple of ShadedSheet
         One for each sheet of the measure, in order; a raster only of those asked for.
     """
-    examples = held_examples(question)
-    distinct = examples.points[examples.begins]
+    examples, distinct = held_examples(question)
     if len(distinct) <= question.most_lines:
         weighed = weigh_cells(question, examples, distinct, watch)
         return tuple(draw_cells(question, each)[0] for each in weighed)
@@ -304,8 +305,7 @@ def as_good(question: ShareQuestion, watch: Watch = lambda: None) -> tuple[AsGoo
     for e in range(len(piece)):
         watch()
         edge = replace(step, others=piece[:e] + piece[e + 1 :])
-        examples = held_examples(edge)
-        distinct = examples.points[examples.begins]
+        examples, distinct = held_examples(edge)
         if len(distinct) <= edge.most_lines:
             sheets = weigh_cells(edge, examples, distinct, watch)
             shares = [each.shares[each.values >= least].sum() for each in sheets]
@@ -338,8 +338,7 @@ def change(question: ReportQuestion, watch: Watch = lambda: None) -> Change:
         question = replace(question, why_none="outside")
     if question.why_none is not None:
         return Change((), 0.0, 0.0, 0.0, question.why_none)
-    examples = held_examples(question.step)
-    distinct = examples.points[examples.begins]
+    examples, distinct = held_examples(question.step)
     if len(distinct) + (not question.present) <= question.step.most_lines:
         # the report's place may hold no example yet
         distinct = np.unique(np.concatenate([distinct, point]), axis=0)

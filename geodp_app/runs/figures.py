@@ -30,7 +30,8 @@ _ACCOUNTS: dict[AccountName, str] = {
     "advanced": "advanced composition",
     "stability": "sparse vector",
 }
-_BANNERS: dict[Guarantee, str] = {
+#: Why a run is not private; empty if it is.
+BANNERS: dict[Guarantee, str] = {
     "private": "",
     "seeded": "Not private: the run is seeded.",
     "greedy": "Not private: no noise is drawn.",
@@ -185,11 +186,6 @@ def release_figures(view: FiguresView) -> tuple[Figure, ...]:
         Figure("δ", amount(view.delta if private else None), "Probability outside the guarantee"),
         Figure("Neighbours", neighbours, "What may differ between two samples that look alike"),
     )
-
-
-def banner(view: FiguresView) -> str:
-    """Why the run is not private; empty if it is."""
-    return _BANNERS[view.guarantee]
 
 
 def budget_text(view: FiguresView) -> str:

@@ -99,7 +99,7 @@ class LearnerServer:
             protocol.Query: self._query,
             protocol.Cancel: self._cancel,
         }
-        try:
+        with contextlib.suppress(PeerGone):
             while True:
                 self._use_time()
                 request = self._waiting.popleft() if self._waiting else self._receive()
@@ -109,8 +109,6 @@ class LearnerServer:
                     raise
                 except Exception as error:
                     self._fail(request, error)
-        except PeerGone:
-            pass
 
     # requests
 

@@ -283,20 +283,14 @@ def answer(
     if asked is None:
         raise ValueError("the theorem is about runs with a given k: set k")
     theorem, parameters = asked
-    steps = theorem_steps(run["k"], alpha)
-
-    def needed(name: str) -> int | None:
-        return examples_for(find_theorem(name), alpha, beta, parameters)
-
-    found: tuple[int | None, ...]
+    steps, name = theorem_steps(run["k"], alpha), theorem.name
+    names: tuple[str | None, ...] = ("cover-printed", f"{name}-constants", name, f"{name}-naive")
     if run.curved:
-        found = (None, needed("set-cover-constants"), needed(theorem.name), None)
-    else:
-        name = theorem.name
-        found = (
-            needed("cover-printed"),
-            *map(needed, (f"{name}-constants", name, f"{name}-naive")),
-        )
+        names = (None, "set-cover-constants", name, None)
+    found = [
+        None if each is None else examples_for(find_theorem(each), alpha, beta, parameters)
+        for each in names
+    ]
     reached = MISSING
     if planned:
         error = alpha_for(theorem, planned, beta, parameters)

@@ -161,7 +161,7 @@ class BudgetCard(FiguresCard):
     def show_figures(self, view: FiguresView) -> None:
         """Fill in the numbers, the bar and the banner."""
         super().show_figures(view)
-        show_words(self.banner, figures.banner(view))
+        show_words(self.banner, figures.BANNERS[view.guarantee])
         self.spent.setText(figures.budget_text(view))
         self.bar.set_share(view.share_spent, "accent" if view.guarantee == "private" else "danger")
 
