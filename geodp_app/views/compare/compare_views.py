@@ -211,10 +211,11 @@ class CompareTable(QTableWidget):
             self.selectRow(rows.index(best[-1]))
 
     def _add(self, row: Row | Rehearsed, cells: Sequence[str]) -> QTableWidgetItem:
-        line = self.rowCount()
+        line, k = self.rowCount(), dict(row.contender.parameters).get("k")
+        title = short_title(row.contender.kind.id) + ("" if k is None else f", k = {k}")
         with QSignalBlocker(self):
             self.insertRow(line)
-            for column, text in enumerate((contender_title(row.contender), *cells)):
+            for column, text in enumerate((title, *cells)):
                 cell = QTableWidgetItem(text)
                 cell.setTextAlignment(self._side(column))
                 self.setItem(line, column, cell)
@@ -269,12 +270,6 @@ class CompareTable(QTableWidget):
 def short_title(name: str) -> str:
     """A learner's name, as its file has it, for people."""
     return name[0].upper() + name[1:].replace("-", " ")
-
-
-def contender_title(contender: Contender) -> str:
-    """A contender's name with its own k."""
-    k = dict(contender.parameters).get("k")
-    return short_title(contender.kind.id) + ("" if k is None else f", k = {k}")
 
 
 class RehearsalFields(QWidget):

@@ -194,8 +194,7 @@ class CompareWindow(QDialog):
         c.finished.connect(lambda: self._ended(""))
         c.cancelled.connect(self._cancelled)
         c.failed.connect(self._failed)
-        self._unsubscribe = self._document.subscribe(self._follow)
-        self.destroyed.connect(self._unsubscribe)
+        self.destroyed.connect(self._document.subscribe(self._follow))
 
     # comparing
 
@@ -401,10 +400,9 @@ class CompareWindow(QDialog):
         if self.rehearsed:
             asked = ("Save the rehearsal", f"{name}-rehearsal.csv", "CSV (*.csv)")
         chosen, _ = QFileDialog.getSaveFileName(self, *asked)
-        if chosen:
-            self._save(Path(chosen))
-
-    def _save(self, path: Path) -> None:
+        if not chosen:
+            return
+        path = Path(chosen)
         show_words(self.banner, "")
         try:
             if self.rehearsed:

@@ -78,8 +78,7 @@ class DualControls(FoldingRow):
             )
         )
         self.lines = QWidget()
-        boxes = (self.positive, self.negative)
-        fill(self.lines, *boxes, margins=0, spacing=2)
+        fill(self.lines, self.positive, self.negative, margins=0, spacing=2)
         self.edge_row = _group(QLabel("Edge"), _group(*self.edges, spacing=0))
         self.shade_row = _group(QLabel("Shade"), _group(*self.modes, spacing=0))
         zoom = _group(self.streak, self.zoom, self.fit, spacing=2)
@@ -327,11 +326,8 @@ class DualPointer(QObject):
         self.pointed = None
         if self._at is not None and self._lattice is not None:
             self.pointed = nearest_halfplane(self._lattice, self._sheet, *self._at)
-        self.halfplane = self.pointed or self._tried
-        self.candidate = self._judge(self.halfplane)
+        self.halfplane = halfplane = self.pointed or self._tried
+        self.candidate = None
+        if halfplane and self._what_if and halfplane.lattice == self._lattice:
+            self.candidate = self._what_if.judge(halfplane)
         self.changed.emit()
-
-    def _judge(self, halfplane: Halfplane | None) -> Candidate | None:
-        if halfplane is None or self._what_if is None or halfplane.lattice != self._lattice:
-            return None
-        return self._what_if.judge(halfplane)

@@ -276,10 +276,10 @@ class DualView(QWidget):
     def show_halfplane(self, halfplane: Halfplane | None) -> None:
         """Mark the dual point of a halfplane of the same grid and measure, or none."""
         for sheet, view in self.sheets.items():
-            here = halfplane is not None and halfplane.sheet == sheet and self._fits(halfplane)
-            view.pointer.show_with(
-                halfplane=dual_position(halfplane) if here and halfplane else None
-            )
+            place = None
+            if halfplane is not None and halfplane.sheet == sheet and self._fits(halfplane):
+                place = dual_position(halfplane)
+            view.pointer.show_with(halfplane=place)
 
     def set_release_view(self, on: bool) -> None:
         """Show only what may be published: the region and the chosen points.  What is private goes,

@@ -298,10 +298,9 @@ class SheetStack(QWidget):
         self.place()
 
     def set_palette(self, palette: Palette) -> None:
-        for thumb in self.thumbs.values():
-            thumb.set_palette(palette)
-        for view in self.sheets.values():
-            view.set_palette(palette)
+        parts: tuple[Themed, ...] = (*self.thumbs.values(), *self.sheets.values())
+        for part in parts:
+            part.set_palette(palette)
         self.empty.setStyleSheet(
             f"color: {palette.ink}; background: {palette.panel}; padding: 10px 18px;"
             f"border: 1px solid {palette.border}; border-radius: 6px"

@@ -69,7 +69,6 @@ class ShortcutSheet(QDialog):
         close = QPushButton("Close")
         close.setAutoDefault(False)
         close.clicked.connect(self.accept)
-        self.body = QWidget()
         self._scroll = scrolled(QScrollArea(), across=True)
         foot = fill(None, None, close, across=True)
         fill(self, self.search, (self._scroll, 1), foot, margins=(16, 16, 16, 12), spacing=12)

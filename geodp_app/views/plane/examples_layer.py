@@ -321,8 +321,7 @@ class ReportLayer(Layer):
         p = self._palette
         ink = p.positive if report.label else p.negative
         self.ring.setData(
-            [report.point[0]],
-            [report.point[1]],
+            pos=[report.point],
             symbol="o" if report.label else "d",
             pen=cosmetic(p.selection, 2.5),
             brush=pg.mkBrush(ink if report.present else p.canvas),

@@ -63,9 +63,8 @@ class WindowRuns(QObject):
         super().__init__(parent)
         self.document = document
         self.controller = RunController(self)
-        self.live = True
-        #: Whether only what may be published is shown.
-        self.release_view = False
+        #: Whether runs follow what changes, and whether only what may be published is shown.
+        self.live, self.release_view = True, False
         #: Whether every edge that is drawn again is a stop of its own.
         self.opened = False
         #: The newest run.
@@ -151,7 +150,7 @@ class WindowRuns(QObject):
         work = self.document.work
         if work.ledger is not None and (ledger := self._ledger_words(work)):
             return ledger
-        run = None if self.current is None else self.log
+        run = self.current
         under_way = run is not None and run.charge is not None and not run.over
         return spent_words(work.spent, under_way=under_way)
 
@@ -468,15 +467,13 @@ class WindowRuns(QObject):
         run.note(self.document)
         if not run.tried:
             self.document.mark_grown()  # by what a step did not have
-        self._catch_up()  # the learner goes on while the views show what it has found
-        self.changed.emit(waited)
-
-    def _catch_up(self) -> None:
-        """A quick run is over: another one follows what has changed meanwhile."""
+        # another run follows what has changed meanwhile: the learner goes on while the views show
+        # what it has found
         if self.dragged is not None:
             self._follow()
         elif self.log is not None and not self.log.fresh(self.document.work):
             self.follow_document()
+        self.changed.emit(waited)
 
     def _stopped(self) -> None:
         if self.log is not None and self.log.charge is None and not self.log.over:

@@ -8,6 +8,7 @@ shown of a run have helpers of their own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -228,10 +229,7 @@ class MainWindow(WindowViews):
             "zoom_to_streak": self.dual.zoom_to_streak,
             "fit": self.fit,
             "zoom_to_chosen": self.dual.zoom_to_chosen,
-            **{
-                name: (lambda on=True, m=mode: self.display.set_shading(m) if on else None)
-                for name, mode in SHADINGS.items()
-            },
+            **{name: partial(self.display.set_shading, mode) for name, mode in SHADINGS.items()},
             "show_boxes": self.display.set_boxes,
             "release_view": self.set_release_view,
             "dark_theme": self.set_dark,
@@ -240,7 +238,7 @@ class MainWindow(WindowViews):
             "shortcuts": self.show_shortcuts,
             "explain_privacy": lambda: QMessageBox.information(self, "Privacy", PRIVACY),
             "about": lambda: QMessageBox.about(self, "About geodp", ABOUT),
-            **{tool: (lambda on=True, t=tool: self.set_tool(t) if on else None) for tool in TOOLS},
+            **{tool: partial(self.set_tool, tool) for tool in TOOLS},
         }
 
     def show_from_the_start(self) -> None:

@@ -43,7 +43,6 @@ _RUN_OR_PAUSE = {
         ("pause", "Pause", "Pause the run after the step under way."),
     )
 }
-_RUN_TIPS = {what: tool_tip(named) for what, named in _RUN_OR_PAUSE.items()}
 #: Buttons that have words beside their picture.
 _WITH_TEXT = {
     "draw_sample": "Sample",
@@ -61,7 +60,7 @@ SHADINGS: dict[str, ShadeMode] = {
 class WindowActions:
     """Makes the actions, in a window's menus and tool bars, and keeps them up to date.
 
-    `do` is what each does, by its id; one that can be checked is told whether it is.
+    `do` is what each does, by its id; one that can be checked by itself is told whether it is.
     """
 
     def __init__(
@@ -76,7 +75,6 @@ class WindowActions:
         self._window, self._editor, self._files, self._again = window, editor, files, again
         self._document, self._runs = files.document, files.runs
         self._palette = palette
-        self._table = {each.id: each for each in ACTIONS}
         self._do = do
         self._named: tuple[str, str, float] | None = None
         self._run_icons: dict[tuple[str, str, float], QIcon] = {}
@@ -89,7 +87,7 @@ class WindowActions:
     def set_palette(self, palette: Palette) -> None:
         self._palette = palette
         for name, made in self.by_id.items():
-            if drawn := self._table[name].icon:
+            if drawn := action(name).icon:
                 made.setIcon(icon(drawn, palette))
         for name, entry in self._examples.items():
             entry.setIcon(example_icon(name, palette))
@@ -115,7 +113,7 @@ class WindowActions:
         by_id["dark_theme"].setChecked(self._palette.name == "dark")
         by_id["undo"].setText(f"Undo {document.history.undo_label or ''}".rstrip())
         by_id["redo"].setText(f"Redo {document.history.redo_label or ''}".rstrip())
-        made_again = "Stop the runs" if self._again.controller.busy else self._table["again"].text
+        made_again = "Stop the runs" if self._again.controller.busy else action("again").text
         by_id["again"].setText(made_again)
         self.refresh_run()
 
@@ -141,7 +139,7 @@ class WindowActions:
             compare=private,
             vertex_table=private,
         )
-        waits, export = self._files.export_waits, self._table["export_learned"]
+        waits, export = self._files.export_waits, action("export_learned")
         by_id["export_learned"].setToolTip(waits or tool_tip(export))
         by_id["export_learned"].setStatusTip(waits or export.tip)
         by_id["live"].setChecked(runs.live)
@@ -162,7 +160,7 @@ class WindowActions:
         named = _RUN_OR_PAUSE[what]
         made.setText(named.text)
         made.setIconText(named.text)
-        made.setToolTip(_RUN_TIPS[what])
+        made.setToolTip(tool_tip(named))
         made.setStatusTip(named.tip)
         made.setIcon(self._run_icons[self._named])
         self._run_button.setAccessibleName(named.text)
@@ -178,7 +176,9 @@ class WindowActions:
         if each.group in self._groups:
             self._groups[each.group].addAction(made)
         if do := self._do.get(each.id):
-            made.triggered.connect(do if each.checkable else lambda _=False: do())
+            # one of a group that is asked for is checked, whatever it was
+            tells = each.checkable and each.group not in self._groups
+            made.triggered.connect(do if tells else lambda _=False: do())
         self._window.addAction(made)
         return made
 
