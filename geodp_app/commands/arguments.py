@@ -303,20 +303,16 @@ def check_outputs(
             if STDOUT in taken:
                 raise InputError("standard output takes one file: name another for the others")
             taken[STDOUT] = "another output"
-            try_files([NewFile(STDOUT, b"")])
-            continue
-        if output.is_dir():
+        elif output.is_dir():
             raise InputError(f"{output}: is a folder; name a file in it")
-        if output.exists() and not output.is_file():
-            try_files([NewFile(output, b"")])
-            continue  # a device may be named twice, and have any name
-        check_home(output)
-        real = os.path.realpath(output)
-        if real in taken:
-            raise InputError(f"{output}: is {taken[real]} too; choose another name")
-        taken[real] = "another output"
-        check_ending(output, holds)
-        check_kept(output, overwrite=options.overwrite)
+        elif output.is_file() or not output.exists():  # a device may be named twice, by any name
+            check_home(output)
+            real = os.path.realpath(output)
+            if real in taken:
+                raise InputError(f"{output}: is {taken[real]} too; choose another name")
+            taken[real] = "another output"
+            check_ending(output, holds)
+            check_kept(output, overwrite=options.overwrite)
         try_files([NewFile(output, b"")])
 
 

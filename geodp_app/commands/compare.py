@@ -270,9 +270,4 @@ def rehearse(options: argparse.Namespace) -> None:
     if options.output is not None:
         write_files([NewFile(options.output, csv_text(row.record() for row in rows))])
     if options.output is None or str(options.output) != STDOUT:
-        lines = [
-            *rehearsal_table(rows),
-            "",
-            *rehearsal_remarks(rows, target.name),
-        ]
-        print("\n".join(lines))
+        print("\n".join([*rehearsal_table(rows), "", *rehearsal_remarks(rows, target.name)]))

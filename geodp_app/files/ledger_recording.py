@@ -33,32 +33,25 @@ class Recording:
     """Enters runs that are made one after the other in a ledger, if there is one, and their ends.
 
     As a context it ends what has not come to its end: the run under way as cancelled or failed,
-    those after it as withdrawn.  `source`: where the examples come from, for a ledger.  `head`:
-    what the ledger must have had as its head once.  `unit`: the column that names persons.
+    those after it as withdrawn.  `source`: where the examples come from.  `head`: what the ledger
+    must have had as its head once.
     """
 
-    def __init__(
-        self,
-        ledger: Ledger | None,
-        source: Source | None,
-        head: str | None = None,
-        unit: str | None = None,
-    ) -> None:
-        self._ledger, self._source, self._head, self._unit = ledger, source, head, unit
+    def __init__(self, ledger: Ledger | None, source: Source, head: str | None = None) -> None:
+        self._ledger, self._source, self._head = ledger, source, head
         self._open: list[str] = []
 
     def name_unit(self, unit: str | None) -> None:
         """What the data call the column that names persons; it may have been typed otherwise."""
-        self._unit = unit
-        self._source = None if self._source is None else replace(self._source, unit=unit)
+        self._source = replace(self._source, unit=unit)
 
     def enter(self, verb: str, plans: Iterable[tuple[str, PrivacySpent | None]]) -> None:
         """Enter runs by their learners and what these will spend; before any of them draws.  Raises
         InputError if the ledger or its budget does not allow them, or they protect labels alone
         where these choose which row of a person is taken (lemma T1)."""
         planned = list(plans)
-        check_labels_alone(self._unit, [plan for _, plan in planned])
-        if self._ledger is not None and self._source is not None:
+        check_labels_alone(self._source.unit, [plan for _, plan in planned])
+        if self._ledger is not None:
             runs = [NewRun(verb, learner, plan) for learner, plan in planned]
             self._ledger.begin(runs, self._source, self._head)
             self._open += [run.run for run in runs]
@@ -137,14 +130,13 @@ def recording_of(
         What the ledger must have had as its head once.
     """
     ledger = ledger_of(given, files)
-    if ledger is None:
-        if head is not None:
-            raise InputError("--head is of a ledger, and there is none: give --ledger, too")
-        return Recording(None, None, unit=unit)
-    state = ledger.state()  # what is wrong with it is told before long work
-    if head is not None and not state.holds(head):
-        raise InputError(no_head(ledger.path, head))
-    return Recording(ledger, Source.of_files(files, unit, name, rows), head, unit)
+    if ledger is not None:
+        state = ledger.state()  # what is wrong with it is told before long work
+        if head is not None and not state.holds(head):
+            raise InputError(no_head(ledger.path, head))
+    elif head is not None:
+        raise InputError("--head is of a ledger, and there is none: give --ledger, too")
+    return Recording(ledger, Source.of_files(files, unit, name, rows), head)
 
 
 def check_labels_alone(unit: str | None, stated: Iterable[PrivacySpent | None]) -> None:

@@ -127,10 +127,42 @@ _Found = tuple[Any, str | None, str, str | None, str | None]
 def rows_of(source: Path, layer: str | None, *, areal: bool = True) -> _Found:
     """All rows of a file that is no text, of polygons or of points; errors as
     :func:`points_files`."""
-    pyarrow = library("pyarrow", source.name)
-    if look(os.fspath(source))[0] == "parquet":
-        return _of_parquet(source, pyarrow)
-    return _layer(source, layer, pyarrow, areal=areal)
+    pyarrow, own = library("pyarrow", source.name), os.fspath(source)
+    found = look(own)[0]
+    if found == "parquet":
+        return _of_parquet(source)
+    pyogrio = library("pyogrio", source.name)
+    if areal:
+        layer = polygon_layer(own, layer)["layer_name"]
+    # GeoJSON is what was read as such, whatever its name says
+    named = source.suffix.lower() in MAP_ENDINGS or found != "map"
+    with reading(own), plain_path(own) as path:
+        path = path if named else f"GeoJSON:{path}"
+        layer = chosen_layer(source.name, pyogrio.list_layers(path), layer)
+        info = pyogrio.read_info(path, layer=layer)
+        with gdal_option("OGR_FLATGEOBUF_STREAM_BASE_IMPL", "YES"):  # the other fails at a null
+            meta, table = pyogrio.read_arrow(
+                path, layer=layer, return_fids=True, datetime_as_string=True
+            )
+        held = meta["geometry_name"] or "wkb_geometry"
+        for name, kind in zip(meta["fields"], meta["ogr_types"], strict=True):
+            if kind == "OFTDateTime":
+                place = table.column_names.index(name)
+                times = _times(table[name].to_pylist(), pyarrow)
+                table = table.set_column(place, name, times)
+    geometry, kind, crs = None, "Point", None  # of fields alone
+    if held in table.column_names:
+        kind, wkb = meta["geometry_type"] or "Unknown", table[held].to_pylist()
+        if kind.startswith(("Polygon", "LineString")):  # so shapefiles call layers of several, too
+            types = shapely.get_type_id(shapely.from_wkb(wkb, on_invalid="ignore"))
+            kind = "Unknown" if np.any(types >= _MULTIPLE) else kind
+        table, crs = table.drop_columns([held]), meta["crs"]
+        geometry = meta["geometry_name"] or free_name("geom", table.column_names)
+        table = table.append_column(geometry, pyarrow.array(wkb, pyarrow.binary()))
+    # the numbers come first, under the name that the file has for them, if it keeps any; last, for
+    # a table without a column has no rows
+    fid = info["fid_column"] or None
+    return table if fid is not None else table.remove_column(0), geometry, kind, crs, fid
 
 
 def _places(read: PointsRead) -> tuple[Floats, str]:
@@ -305,41 +337,6 @@ def _features(document: dict[str, Any]) -> list[dict[str, Any]]:
 # layers and Parquet
 
 
-def _layer(source: Path, layer: str | None, pyarrow: Any, *, areal: bool) -> _Found:
-    pyogrio = library("pyogrio", source.name)
-    if areal:
-        layer = polygon_layer(os.fspath(source), layer)["layer_name"]
-    # GeoJSON is what was read as such, whatever its name says
-    named = source.suffix.lower() in MAP_ENDINGS or look(os.fspath(source))[0] != "map"
-    with reading(os.fspath(source)), plain_path(os.fspath(source)) as path:
-        path = path if named else f"GeoJSON:{path}"
-        layer = chosen_layer(source.name, pyogrio.list_layers(path), layer)
-        info = pyogrio.read_info(path, layer=layer)
-        with gdal_option("OGR_FLATGEOBUF_STREAM_BASE_IMPL", "YES"):  # the other fails at a null
-            meta, table = pyogrio.read_arrow(
-                path, layer=layer, return_fids=True, datetime_as_string=True
-            )
-        held = meta["geometry_name"] or "wkb_geometry"
-        for name, kind in zip(meta["fields"], meta["ogr_types"], strict=True):
-            if kind == "OFTDateTime":
-                place = table.column_names.index(name)
-                times = _times(table[name].to_pylist(), pyarrow)
-                table = table.set_column(place, name, times)
-    geometry, kind, crs = None, "Point", None  # of fields alone
-    if held in table.column_names:
-        kind, wkb = meta["geometry_type"] or "Unknown", table[held].to_pylist()
-        if kind.startswith(("Polygon", "LineString")):  # so shapefiles call layers of several, too
-            types = shapely.get_type_id(shapely.from_wkb(wkb, on_invalid="ignore"))
-            kind = "Unknown" if np.any(types >= _MULTIPLE) else kind
-        table, crs = table.drop_columns([held]), meta["crs"]
-        geometry = meta["geometry_name"] or free_name("geom", table.column_names)
-        table = table.append_column(geometry, pyarrow.array(wkb, pyarrow.binary()))
-    # the numbers come first, under the name that the file has for them, if it keeps any; last, for
-    # a table without a column has no rows
-    fid = info["fid_column"] or None
-    return table if fid is not None else table.remove_column(0), geometry, kind, crs, fid
-
-
 def _times(texts: list[str | None], pyarrow: Any) -> Any:
     """Times as GDAL says them, in their time zone if they have one in common."""
     try:
@@ -356,7 +353,7 @@ def _times(texts: list[str | None], pyarrow: Any) -> Any:
     return pyarrow.array(found, pyarrow.timestamp("ms", zone))
 
 
-def _of_parquet(source: Path, pyarrow: Any) -> _Found:
+def _of_parquet(source: Path) -> _Found:
     """A Parquet file, with its places if it says where they are."""
     name = os.fspath(source)
     with reading(name):

@@ -89,9 +89,7 @@ def query_sizes(
     beta: float,
     gamma: float = 0.0,
     agnostic: bool = False,
-    epsilon: float,
-    delta: float,
-    **others: Any,
+    **privacy: Any,
 ) -> QuerySizes | None:
     """Theorems 4.3 and 4.4: at most alpha m of m queries are answered wrong or not at all.
 
@@ -111,12 +109,12 @@ def query_sizes(
         Error of the best concept, in [0, 1); 0 unless `agnostic`.
     agnostic : bool
         Whether labels need not be those of a concept.
-    epsilon, delta, others :
-        As of :func:`learners.stability.stable_queries.plan_sparse_vector`.
+    **privacy :
+        epsilon, delta and what else :func:`learners.stability.stable_queries.plan_sparse_vector`
+        takes.
     """
     check_open_unit(alpha=alpha, beta=beta)
     halts = min(math.floor(alpha * check_count("queries", queries)), MOST_MECHANISMS)
-    privacy = {"epsilon": epsilon, "delta": delta, **others}
     return _planned(vc, queries, halts, beta / 4, gamma, agnostic, privacy)
 
 
@@ -128,9 +126,7 @@ def label_sizes(
     beta: float,
     gamma: float = 0.0,
     agnostic: bool = False,
-    epsilon: float,
-    delta: float,
-    **others: Any,
+    **privacy: Any,
 ) -> QuerySizes | None:
     """Theorems 4.6 and 4.7: what is learned from m answers errs by at most alpha on new points.
 
@@ -148,7 +144,6 @@ def label_sizes(
         room, root = alpha - 3 * growth / m, math.sqrt(growth / m)
         wrong = (math.sqrt(room) - root) ** 2 / 2 if room > root**2 else 0.0
     halts = min(math.floor(wrong * m), MOST_MECHANISMS)
-    privacy = {"epsilon": epsilon, "delta": delta, **others}
     return _planned(vc, m, halts, part, gamma, agnostic, privacy)
 
 
@@ -165,9 +160,7 @@ def soft_sizes(
     stable: float,
     alpha: float,
     beta: float,
-    epsilon: float,
-    delta: float,
-    **others: Any,
+    **privacy: Any,
 ) -> QuerySizes | None:
     """Theorem 5.14: m predictions within alpha of those that are expected of one model.
 
@@ -186,8 +179,8 @@ def soft_sizes(
         pass of gradient descent by S = n0 steps of eta, eta n0 / 2.
     alpha, beta : float
         In (0, 3/4] and (0, 1).
-    epsilon, delta, others :
-        As of :func:`learners.stability.soft_labels.plan_soft_queries`.
+    **privacy :
+        epsilon, delta and others, as of :func:`learners.stability.soft_labels.plan_soft_queries`.
     """
     check_open_unit(alpha=alpha, beta=beta)
     if not stable > 0:
@@ -195,7 +188,7 @@ def soft_sizes(
     if alpha > 0.75:
         return None
     width = soft_width(alpha)
-    budget = plan_soft_queries(queries=queries, halts=halts, epsilon=epsilon, delta=delta, **others)
+    budget = plan_soft_queries(queries=queries, halts=halts, **privacy)
     part = beta / 3
     lead = 2 * (budget.margin + budget.slip(part) + 2)
     log = math.log(queries / part)
