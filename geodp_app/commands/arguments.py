@@ -413,24 +413,16 @@ def _parameters(
 
 def _help(declared: dict[str, Parameter], unset: str) -> str:
     """What an option does, for whom, and what it is if it is not given."""
-    first = next(iter(declared.values()))
     texts = list(dict.fromkeys(parameter.help for parameter in declared.values()))
     text = texts[0] if len(texts) == 1 else "How many pieces a good shape has."
-    defaults = {_default_text(parameter) for parameter in declared.values()}
-    shown_text = unset or (
-        _default_text(first)
-        if len(defaults) == 1
-        else ", ".join(
-            f"{_default_text(parameter)} for {name}" for name, parameter in declared.items()
-        )
-    )
-    everyone = len(declared) > 8
-    who = "" if everyone else f" For {', '.join(declared)}."
-    return f"{text}{who} (default: {shown_text})".replace("%", "%%")
-
-
-def _default_text(parameter: Parameter) -> str:
-    return parameter.unset if parameter.default is None else str(parameter.default)
+    defaults = {
+        name: each.unset if each.default is None else str(each.default)
+        for name, each in declared.items()
+    }
+    only, *others = set(defaults.values())
+    shown = ", ".join(f"{value} for {name}" for name, value in defaults.items()) if others else only
+    who = "" if len(declared) > 8 else f" For {', '.join(declared)}."  # else of everyone
+    return f"{text}{who} (default: {unset or shown})".replace("%", "%%")
 
 
 def _name_in(place: Place) -> Callable[[str], str]:

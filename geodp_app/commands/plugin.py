@@ -39,7 +39,7 @@ from geodp_app.progress import tell
 from geodp_app.runs.comparison import DEFAULT
 from geometry.errors import InputError
 from geometry.halfplane import MAX_D
-from learners import __version__
+from learners import __version__, registry
 from learners.declaration import Parameter
 from learners.privacy.accounting import MOST_ROWS
 from learners.registry import offered
@@ -165,14 +165,8 @@ def _shown(action: argparse.Action) -> dict[str, Any]:
         default = DEFAULT_GRID if action.dest == "grid" else action.default
         return {"label": label, "kind": kind, "low": int(kind == "whole number"), "high": high,
                 "choices": [], "default": default}  # fmt: skip
-    declared = [
-        parameter
-        for learner in offered("learn")
-        for parameter in learner.parameters
-        if parameter.name == action.dest
-    ]
-    if declared:
-        return _of_learners(declared, action.choices)
+    if found := registry.declared(offered("learn"), action.dest):
+        return _of_learners(found, action.choices)
     choices = [[value, value] for value in action.choices or ()]
     return {"label": "", "kind": "choice", "choices": choices} if choices else {}
 

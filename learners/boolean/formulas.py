@@ -337,10 +337,10 @@ class BooleanLearner(WithParameters, ABC):
     @property
     def n_features_in_(self) -> int:
         """Number of variables, d."""
-        return self._fitted().d
+        return int(self._fitted().d)
 
     def _zeros_and_ones(self, X: ArrayLike | Any) -> Ints:
-        release = self._fitted()
+        release: FormulaRelease = self._fitted()
         check_column_names(X, getattr(self, "feature_names_in_", None))
         return release.predict(X)
 
@@ -389,10 +389,6 @@ class BooleanLearner(WithParameters, ABC):
             if record.step == record.steps:
                 self._keep(learner, released, d, parameters, privacy)
             yield record
-
-    def _fitted(self) -> FormulaRelease:
-        self._require_fitted()
-        return self.release_
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of a learner's kind and input."""

@@ -333,8 +333,7 @@ class BlockDiagnostics:
 
 class _Parity(WithParameters):
     def _zeros_and_ones(self, X: ArrayLike | PackedBits) -> Ints:
-        self._require_fitted()
-        release: ParityRelease = self.release_
+        release: ParityRelease = self._fitted()
         return release.predict(check_bits(X))
 
     positive: Any = None

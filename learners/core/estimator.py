@@ -269,13 +269,13 @@ class Estimator(WithParameters, ABC):
 
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
         """Labels after the first step, the second, and so on."""
-        release = self._fitted()
+        release: Release = self._fitted()
         return map(self._as_came, release.staged_predict(self._check_points(X, release)))
 
     @property
     def n_features_in_(self) -> int:
         """Columns of X: 2, or 3 for a learner in space."""
-        self._require_fitted()
+        self._fitted()
         return self.dimensions
 
     @property
@@ -284,7 +284,7 @@ class Estimator(WithParameters, ABC):
 
         Of a learner without bounds it is in grid units, as `release_.shape()` is of any learner.
         """
-        shape = self._fitted().shape()
+        shape: BaseGeometry = self._fitted().shape()
         return shape if self.bounds_ is None else self.placed().polygons
 
     def _begin(self, X: ArrayLike, y: ArrayLike) -> tuple[Self, Ints, Flags]:
@@ -363,16 +363,12 @@ class Estimator(WithParameters, ABC):
         return {key: value for key, value in self.__dict__.items() if key != "_next_run"}
 
     def _zeros_and_ones(self, X: ArrayLike) -> Ints:
-        release = self._fitted()
+        release: Release = self._fitted()
         return release.predict(self._check_points(X, release))
 
     def _check_points(self, X: ArrayLike, release: Release) -> Ints:
         check_column_names(X, getattr(self, "feature_names_in_", None))
         return check_points(X, release.d, self.dimensions, self.bounds_)
-
-    def _fitted(self) -> Release:
-        self._require_fitted()
-        return self.release_
 
     def to_geojson(self, *, raw_grid: bool = False) -> dict[str, Any]:
         """As :meth:`learners.core.learned_shape.LearnedShape.to_geojson`."""
@@ -398,7 +394,7 @@ class Estimator(WithParameters, ABC):
         NotFittedError
             If no run is complete.
         """
-        release = self._fitted()
+        release: Release = self._fitted()
         return LearnedShape(release, Frame(release.d, self.bounds_))
 
     def __sklearn_tags__(self) -> Any:

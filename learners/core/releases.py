@@ -457,8 +457,18 @@ def for_persons(release: Release, unit: str | None, *asked: Any) -> Release:
     return replace(release, parameters=(*release.parameters, ("unit", unit)), privacy=privacy)
 
 
+#: Releases of pieces, by what these are taken from.
+_OF_PIECES: dict[type[Any], type[PiecesRelease]] = {
+    HalfplaneLattice: CoverRelease,
+    ConicLattice: ConicRelease,
+    HalfspaceLattice3: SpaceRelease,
+    PolynomialLattice: LiftedRelease,
+    BallLattice: LiftedRelease,
+}
+
+
 def release_of(
-    common: tuple[str, Lattice, tuple[tuple[str, Any], ...], PrivacySpent | None],
+    common: tuple[str, Any, tuple[tuple[str, Any], ...], PrivacySpent | None],
     role: Role,
     released: list[StepRelease | TileStep],
     support: Support | None = None,
@@ -468,28 +478,19 @@ def release_of(
     Parameters
     ----------
     common : tuple
-        Name of the learner, lattice, public parameters, and what was spent.
+        Name of the learner, :data:`Lattice`, public parameters, and what was spent.
     role : {"disjunction", "conjunction"}
     released : list of StepRelease or TileStep
         What the steps published.
     support : Support, optional
         What a run by tiles published beside them.
     """
-    name, lattice, parameters, spent = common
     tiles = tuple(step for step in released if isinstance(step, TileStep))
     steps = [step for step in released if isinstance(step, StepRelease)]
+    pieces: tuple[Any, ...] = tuple(step.piece for step in steps)
     thresholds = tuple(step.threshold for step in steps if step.threshold is not None)
-    parts: tuple[Any, ...] = tuple(step.piece for step in steps)
-    if isinstance(lattice, ConicLattice):
-        return ConicRelease(name, lattice, parameters, spent, role, parts, thresholds)
-    if isinstance(lattice, HalfspaceLattice3):
-        return SpaceRelease(name, lattice, parameters, spent, role, parts, thresholds)
-    if isinstance(lattice, PolynomialLattice | BallLattice):
-        return LiftedRelease(name, lattice, parameters, spent, role, parts, thresholds)
-    plane = name, lattice, parameters, spent
-    pieces = tuple(step.halfplanes for step in steps)
     if tiles and isinstance(tiles[0].tile, EdgeZone):
-        return SharpenedRelease(*plane, pieces, thresholds, tiles[0].tile.zones.side, tiles)
+        return SharpenedRelease(*common, pieces, thresholds, tiles[0].tile.zones.side, tiles)
     if tiles:
-        return TilesRelease(*plane, tiles, support)
-    return CoverRelease(*plane, role, pieces, thresholds)
+        return TilesRelease(*common, tiles, support)
+    return _OF_PIECES[type(common[1])](*common, role, pieces, thresholds)

@@ -175,7 +175,7 @@ class WithParameters:
     @property
     def classes_(self) -> NDArray[Any]:
         """The two labels, sorted: 0 and 1 unless the examples have others."""
-        self._require_fitted()
+        self._fitted()
         pair = self._spelled()
         # labels of several types have no order
         return pair if pair.dtype.kind == "O" and len({*map(type, pair)}) > 1 else np.sort(pair)
@@ -183,8 +183,7 @@ class WithParameters:
     @property
     def privacy_(self) -> PrivacySpent | None:
         """What the run spent and by which account; None for a learner that is not private."""
-        self._require_fitted()
-        spent: PrivacySpent | None = self.release_.privacy
+        spent: PrivacySpent | None = self._fitted().privacy
         return spent
 
     def _fresh(self) -> Self:
@@ -226,12 +225,13 @@ class WithParameters:
         """Labels 0 and 1 as the examples spell them."""
         return self._spelled()[predicted]
 
-    def _require_fitted(self) -> None:
-        """Raise unless a run is complete."""
+    def _fitted(self) -> Any:
+        """What a complete run has released; raises NotFittedError if none is."""
         if "release_" not in self.__dict__:
             raise not_fitted_error(
                 f"this {type(self).__name__} has not been fitted yet: call fit first"
             )
+        return self.release_
 
     def __sklearn_is_fitted__(self) -> bool:
         """What scikit-learn's check_is_fitted asks."""

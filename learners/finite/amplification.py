@@ -231,10 +231,9 @@ class AmplifiedLearner(WithParameters):
         return self
 
     def _zeros_and_ones(self, X: ArrayLike) -> Ints:
-        self._require_fitted()
         # what a private learner predicts is a function of its release
-        asked = type(self.learner)(**self.learner.get_params())
-        asked.release_, asked.bounds_ = self.release_, self.bounds_
+        release, asked = self._fitted(), type(self.learner)(**self.learner.get_params())
+        asked.release_, asked.bounds_ = release, self.bounds_
         return np.asarray(asked.predict(X))
 
     def _given(self) -> dict[str, Any]:

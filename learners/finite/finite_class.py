@@ -115,8 +115,7 @@ class MemorizingLearner(WithParameters):
         return self
 
     def _zeros_and_ones(self, X: ArrayLike) -> Ints:
-        self._require_fitted()
-        release: MemorizedLabels = self.release_
+        release: MemorizedLabels = self._fitted()
         return release.predict(X)
 
 
@@ -317,9 +316,9 @@ class _FiniteClass(WithParameters):
     predict, score = predict_as_came, share_right
 
     def _zeros_and_ones(self, X: ArrayLike) -> Ints:
-        self._require_fitted()
+        index = self._fitted().index
         points = check_domain_points(X, self.concepts.domain)
-        return self.concepts.predict(self.release_.index, points).astype(np.int64)
+        return self.concepts.predict(index, points).astype(np.int64)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from examples; whether there are any is private too.

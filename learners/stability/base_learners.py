@@ -172,8 +172,7 @@ class GradientDescentClassifier(WithParameters):
     @property
     def weights_(self) -> Floats:
         """Weights of the lifted coordinates, float64 of shape (6,)."""
-        self._require_fitted()
-        return np.array(self.release_.weights)
+        return np.array(self._fitted().weights)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Probabilities of labels 0 and 1, float of shape (n, 2)."""

@@ -186,7 +186,7 @@ class ChunkClassifier(WithParameters, ABC, Generic[Queries]):
     @property
     def queries_left_(self) -> int:
         """Queries that may still be asked; public."""
-        self._require_fitted()
+        self._fitted()
         return self.private_models_.queries.queries_left
 
 
@@ -311,7 +311,7 @@ class StableQueryClassifier(ChunkClassifier[StableQueries], after={"chunks": ["c
     @property
     def halts_left_(self) -> int:
         """Queries that may still go unanswered; public."""
-        self._require_fitted()
+        self._fitted()
         return self.private_models_.queries.halts_left
 
 

@@ -164,8 +164,7 @@ class LabelPrivateLearner(WithParameters):
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Labels of any points by the final hypothesis, shape (n,)."""
-        self._require_fitted()
-        return np.asarray(self.release_.model.predict(np.asarray(X)))
+        return np.asarray(self._fitted().model.predict(np.asarray(X)))
 
 
 def known_labels(

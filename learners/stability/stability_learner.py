@@ -436,8 +436,7 @@ class StabilityLearner(Estimator):
         NotFittedError
             Before the run has ended.
         """
-        self._require_fitted()
-        points = check_points(X, self.release_.d, bounds=self.bounds_)
+        points = check_points(X, self._fitted().d, bounds=self.bounds_)
         private = self.__dict__.get("private_models_")
         if private is None:
             raise ValueError("nothing was kept for questions: set kept to 1 or more")
