@@ -12,7 +12,7 @@ import argparse
 import math
 import os
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 from types import ModuleType
@@ -323,7 +323,7 @@ _HEAD_DIGITS = 16
 def add_learner(
     parser: Parser,
     place: Place,
-    names: Iterable[str] | None = None,
+    names: Sequence[str] | None = None,
     *,
     unset: str = "",
 ) -> None:
@@ -368,7 +368,7 @@ def learner_lines(place: Place) -> str:
 
 
 def resolved_learner(
-    options: argparse.Namespace, place: Place, names: Iterable[str] | None = None
+    options: argparse.Namespace, place: Place, names: Sequence[str] | None = None
 ) -> tuple[Learner, dict[str, Any]]:
     """The learner, and its parameters: those given, else its defaults.
 
@@ -384,7 +384,7 @@ def resolved_learner(
 
 
 def given_parameters(
-    options: argparse.Namespace, learner: Learner, place: Place, names: Iterable[str] | None = None
+    options: argparse.Namespace, learner: Learner, place: Place, names: Sequence[str] | None = None
 ) -> dict[str, Any]:
     """The parameters that are given, all of them the learner's.
 
@@ -399,14 +399,13 @@ def given_parameters(
 
 
 def _parameters(
-    found: tuple[Learner, ...], names: Iterable[str] | None
+    found: tuple[Learner, ...], names: Sequence[str] | None
 ) -> dict[str, dict[str, Parameter]]:
     """Parameters by their name, and by the id of the learner."""
-    shown = None if names is None else set(names)
     named: dict[str, dict[str, Parameter]] = {}
     for learner in found:
         for parameter in learner.parameters:
-            if not parameter.of_python and (shown is None or parameter.name in shown):
+            if not parameter.of_python and (names is None or parameter.name in names):
                 named.setdefault(parameter.name, {})[learner.id] = parameter
     return named
 

@@ -250,15 +250,15 @@ def _numbered(entries: Sequence[Entry]) -> dict[str | None, int]:
 
 
 def _cells(entry: Entry, sources: dict[str | None, int]) -> tuple[str, ...]:
-    spent = entry.privacy
-    bare = spent is None or not spent.private
+    spent, amounts = entry.privacy, ("–", "–")
+    if spent is not None and spent.private:
+        amounts = f"{spent.epsilon:g}", f"{spent.delta:g}"
     return (
         entry.time[:16].replace("T", " "),
         entry.verb,
         entry.learner,
         str(sources[entry.contents or entry.source]),
-        "–" if bare or spent is None else f"{spent.epsilon:g}",
-        "–" if bare or spent is None else f"{spent.delta:g}",
+        *amounts,
         entry.end or "not told",
     )
 

@@ -19,8 +19,8 @@ import numpy as np
 from geodp_app.commands import Parser, arguments, points
 from geodp_app.document.examples import DEFAULT_GRID, Frame, count_mistakes
 from geodp_app.files.import_file import ImportFile, place_of
-from geodp_app.files.points import read_points
-from geodp_app.files.points_out import points_files
+from geodp_app.files.points import PointsRead, read_points
+from geodp_app.files.points_out import Added, points_files
 from geodp_app.files.writing import STDOUT, NewFile, write_files
 from geodp_app.formatting import MISSING, aligned, counted, decimal, percentage
 from geodp_app.progress import tell
@@ -56,15 +56,13 @@ def evaluate(options: argparse.Namespace) -> None:
 
     mask = arguments.read_within(options)
     learned = read_learned(options.learned)
-    quiet = options.json
-    examples = points.read(options.points, options, fallback=learned.frame, quiet=quiet)
+    examples = points.read(options.points, options, fallback=learned.frame, quiet=options.json)
     if not len(examples.labels):
         raise InputError(f"{options.points}: has no examples to compare with")
     predicted = learned.predict(examples, mask)
     figures = mistakes(predicted, examples.labels)
     if options.json:
-        decided = _decided_by(learned.release)
-        print(json.dumps({**figures, "decided_by": decided}))
+        print(json.dumps({**figures, "decided_by": _decided_by(learned.release)}))
         return
     n = figures["examples"]
     for name, key in (
@@ -160,18 +158,18 @@ def predict(options: argparse.Namespace) -> None:
     if supported is not None:
         there = contains_points(supported, learned.in_own_frame(examples))
         added["supported"] = there.astype(np.int64)
-    files = points_files(
-        options.output,
-        options.points,
-        read,
-        added,
-        layer=options.layer,
-        overwrite=options.overwrite,
-    )
-    write_files(files)
+    _write(options, options.points, read, added)
     points.tell_of(options.points, read, options, quiet=options.quiet)
     said = f"{counted(len(predicted), 'point')}, {int(predicted.sum()):,} of them inside"
     tell(f"{options.output}: {said}", quiet=options.quiet)
+
+
+def _write(
+    options: argparse.Namespace, source: Path, read: PointsRead | ImportFile, added: Added
+) -> None:
+    """Write rows of a file with new columns, where and over what the options say."""
+    how = {"layer": options.layer, "overwrite": options.overwrite}
+    write_files(points_files(options.output, source, read, added, **how))
 
 
 RENDER = """Draw a learned shape on its grid, with its privacy statement, as PNG or SVG.
@@ -287,12 +285,7 @@ def areas(options: argparse.Namespace) -> None:
         found = measured(shape, districts)
     names = _names(file, options.name)
     if options.output is not None:
-        write_files(
-            points_files(
-                options.output, options.districts, file, found,
-                layer=options.layer, overwrite=options.overwrite,
-            )
-        )  # fmt: skip
+        _write(options, options.districts, file, found)
     if not options.quiet:
         cells = [[_cell(name, v) for v in values.tolist()] for name, values in found.items()]
         lines = aligned([["district", *found], *map(list, zip(names, *cells, strict=True))])

@@ -75,8 +75,7 @@ class History(Generic[State]):
         `label`: what it does, as in "undo: draw a polygon".  `state`: the state after it.  `merge`:
         an edit with the same key as the one just before it becomes one step with it.
         """
-        joins = merge is not None and merge == self._merge
-        if not joins:
+        if merge is None or merge != self._merge:
             self._undo.append(_Step(label, self._state, self._serial))
         self._redo.clear()
         self._state, self._serial, self._merge = state, next(self._serials), merge

@@ -192,18 +192,15 @@ def _layer_there(path: Path, layer: str, *, overwrite: bool) -> tuple[str, bool]
             tables = {row[0] for row in database.execute("SELECT table_name FROM gpkg_contents")}
             styles = "SELECT count(*) FROM sqlite_master WHERE name = 'layer_styles'"
             styled = bool(database.execute(styles).fetchone()[0])
-    except sqlite3.OperationalError as error:
-        if "locked" in str(error) or "busy" in str(error):
+    except sqlite3.DatabaseError as error:
+        opened = "locked" in str(error) or "busy" in str(error)
+        if opened and isinstance(error, sqlite3.OperationalError):
             raise InputError(
                 f"{path}: is open in another program: close it there, or write to another file"
             ) from None
-        tables, styled = None, False
-    except sqlite3.DatabaseError:
-        tables, styled = None, False
-    if tables is None:  # not a GeoPackage
         if overwrite:
             return layer, False
-        raise InputError(f"{path}: is there already, and no GeoPackage: {OR_ELSE}")
+        raise InputError(f"{path}: is there already, and no GeoPackage: {OR_ELSE}") from None
     # SQLite does not tell apart capitals and small letters of ASCII
     same = [name for name in tables if name.encode().lower() == layer.encode().lower()]
     layer, others = (*same, layer)[0], styled or tables != set(same)

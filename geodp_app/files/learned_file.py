@@ -98,19 +98,17 @@ class LearnedFile:
     def predict(self, examples: Examples, mask: Mask | None = None) -> Ints:
         """Labels 0/1, shape (n,), by exact side tests or, without a release, by polygons; 0 outside
         of a mask.  Raises InputError if the examples cannot be brought into the file's frame."""
-        labels = self._labels(examples)
-        return labels if mask is None else mask.keep(labels, examples.points, examples.frame)
-
-    def _labels(self, examples: Examples) -> Ints:
-        if self.shape is not None:
-            return self.shape.labels(self.in_own_frame(examples))
         target, frame = self.target, examples.frame
-        if target.frame == "lonlat" and (frame.bounds or target.bounds) is None:
+        if self.shape is not None:
+            labels = self.shape.labels(self.in_own_frame(examples))
+        elif target.frame == "lonlat" and (frame.bounds or target.bounds) is None:
             raise InputError(
                 f"{self.path}: is in degrees and the examples are not; give --bounds W,S,E,N"
             )
-        figure = target.figure(frame.d, frame.bounds)
-        return contains_points(figure, examples.points).astype(np.int64)
+        else:
+            figure = target.figure(frame.d, frame.bounds)
+            labels = contains_points(figure, examples.points).astype(np.int64)
+        return labels if mask is None else mask.keep(labels, examples.points, frame)
 
     def in_own_frame(self, examples: Examples) -> Ints:
         """Points of examples, shape (n, 2), on the grid of the file's release; raises InputError if

@@ -55,12 +55,8 @@ def report(release: Release, **stated: Any) -> dict[str, Any]:
         **{name: value for name, value in stated.items() if value is not None},
         "release": release_to_dict(release),
     }
-    if text := unit_words(release):
-        document["unit"] = text
-    if (wrong := wrong_labels_text(release)) is not None:
-        document["wrong labels"] = wrong
-    if text := support_words(release):
-        document["support"] = text
+    told = {"unit": unit_words, "wrong labels": wrong_labels_text, "support": support_words}
+    document |= {name: text for name, words in told.items() if (text := words(release))}
     if (check := check_of(release)) is not None:
         words = check.words(clipped=stated.get("within") is not None)
         document["accuracy"] = {"words": words, **check.shares()}

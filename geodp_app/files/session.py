@@ -170,18 +170,17 @@ def stamp_of(path: str | os.PathLike[str]) -> list[int] | None:
 
 
 def _state_bytes(work: Work, run: RunRecord | None) -> bytes:
-    bounds = None if work.bounds is None else work.bounds.to_json()
     examples: dict[str, Any] | None = None
-    if work.examples is not None:
-        own = {"count": len(work.examples.labels), "unit": work.examples.unit}
-        examples = {**own, "simulated": work.simulated}
+    if (held := work.examples) is not None:
+        count = len(held.labels)
+        examples = {"count": count, "unit": held.unit, "simulated": work.simulated}
     state = {
         "format": _FORMAT,
         "schema": SCHEMA,
         "geodp": __version__,
         "warning": _WARNING,
         "name": work.name,
-        "bounds": bounds,
+        "bounds": None if work.bounds is None else work.bounds.to_json(),
         "sampling": asdict(work.sampling),
         "run": work.run.to_dict(),
         "k_drawn": work.k_drawn,
@@ -214,7 +213,12 @@ def _read_archive(archive: Archive) -> Session:
             raise DamagedFileError(f"{name}: is there, and {_STATE} knows nothing of it")
     if examples is not None:
         with damage_in(_POINTS):
-            work = _with_examples(work, examples, archive.read(_POINTS))
+            data = archive.read(_POINTS)
+            count, simulated = examples["count"], _flag(examples["simulated"], "simulated")
+            points, labels = read_points(data, count, work.drawing.grid)
+            found = Examples(points, labels, work.frame, examples.get("unit"))
+            check_examples(found)
+            work = replace(work, examples=found, simulated=simulated)
     if not has_steps:
         return Session(work)
     with damage_in(_STEPS):
@@ -259,15 +263,6 @@ def _read_work(state: dict[str, Any]) -> Work:
     check_change(Work(), work)
     check_crossings(work.drawing)
     return work
-
-
-def _with_examples(work: Work, said: Any, data: bytes) -> Work:
-    """The work with its examples; `said` is what the state tells of them."""
-    count, simulated = said["count"], _flag(said["simulated"], "simulated")
-    points, labels = read_points(data, count, work.drawing.grid)
-    examples = Examples(points, labels, work.frame, said.get("unit"))
-    check_examples(examples)
-    return replace(work, examples=examples, simulated=simulated)
 
 
 def _flag(value: Any, what: str) -> bool:

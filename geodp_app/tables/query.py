@@ -72,8 +72,12 @@ def count_expression(
         person = table[columns.person]
         key = ibis.cases(*_person_faults(person, bits, knows_nan=knows_nan), else_=key)
         bits = (2 * (frame.d + 1) ** 2).bit_length()
-        # the low bits are the key, those above a hash of the row: least hash, then least key
-        lot = _row_hash([person, *values]) % 2 ** min(31, 62 - bits) * 2**bits + key
+        mixed = functools.reduce(
+            lambda sofar, value: (sofar ^ value.hash()).hash(), values, person.hash()
+        )
+        # the low bits are the key, those above a hash of the row, not negative: least hash, then
+        # least key
+        lot = (mixed & (2**31 - 1)) % 2 ** min(31, 62 - bits) * 2**bits + key
         lot = ibis.cases((key < 0, key), else_=lot)
         own = {"person": _person(person)}
         if drop:  # apart from the others, which are chosen from
@@ -290,11 +294,3 @@ def _exact(number: float) -> Any:
     """A number as the engine must take it: a bare 0.1 would be a decimal to some."""
     ibis = load_ibis()
     return number if isinstance(number, int) else ibis.literal(repr(number)).cast("float64")
-
-
-def _row_hash(values: list[Any]) -> Any:
-    """A hash of values, not negative, below 2^31."""
-    mixed = functools.reduce(
-        lambda sofar, value: (sofar ^ value.hash()).hash(), values[1:], values[0].hash()
-    )
-    return mixed & (2**31 - 1)

@@ -95,9 +95,7 @@ class LiteralCover:
     """
 
     def __init__(self, columns: Columns, labels: Flags, role: Role) -> None:
-        self._columns = columns
-        self._labels = labels
-        self._role = role
+        self._columns, self._role = columns, role
         self._gains = labels if role == "disjunction" else ~labels
         self.alive = np.ones(columns.n, dtype=np.bool_)
         self.gain, self.loss = _count(self._gains), _count(~self._gains)
@@ -130,9 +128,7 @@ class LiteralCover:
         if self._role == "disjunction":
             tallies = tallies[0][::-1], tallies[1][::-1], tallies[2][::-1]
         seconds = time.perf_counter() - started
-        return literal, Diagnostics.tallied(
-            *tallies, len(self._labels), score=score, seconds=seconds
-        )
+        return literal, Diagnostics.tallied(*tallies, len(self.alive), score=score, seconds=seconds)
 
 
 def _by_candidate(ones: Ints, total: int) -> Ints:

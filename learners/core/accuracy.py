@@ -170,12 +170,10 @@ class Check:
         check_open_unit(confidence=confidence)
         right = {"inside": self.right_inside, "outside": self.right_outside}
         wrong = {"inside": self.wrong_inside, "outside": self.wrong_outside}
-        error = 1 - confidence
-        if where == "all":
-            limits = share_limits(sum(wrong.values()), sum(right.values()), 2, self.scale, error)
-        else:
-            limits = share_limits(wrong[where], right[where], 1, self.scale, error)
-        return 1 - limits[1], 1 - limits[0]
+        places = [*right] if where == "all" else [where]
+        numbers = (sum(side[place] for place in places) for side in (wrong, right))
+        low, high = share_limits(*numbers, len(places), self.scale, 1 - confidence)
+        return 1 - high, 1 - low
 
     def shares(self) -> dict[str, list[float]]:
         """The limits of each share by name, JSON-ready."""

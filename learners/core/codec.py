@@ -71,7 +71,7 @@ AnyRelease: TypeAlias = Release | Any
 VERSION = 3
 
 
-_FAULTS = (KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
+_FAULTS = (TypeError, AttributeError, IndexError, OverflowError, RecursionError)
 
 
 class _Form(NamedTuple):
@@ -130,11 +130,9 @@ def release_from_dict(data: Any) -> AnyRelease:
         common = {"learner": learner, "parameters": tuple(parameters.items()), "privacy": privacy}
         release: AnyRelease = _FORMS[kind].read(data, common)
         odd = difference(release_to_dict(release), data)
+    except KeyError as error:
+        raise ValueError(f"not a learned hypothesis: {short(error.args[0])} is missing") from None
     except _FAULTS as error:
-        if isinstance(error, KeyError):
-            raise ValueError(
-                f"not a learned hypothesis: {short(error.args[0])} is missing"
-            ) from None
         raise ValueError(f"not a learned hypothesis: {error!r}") from error
     if odd is not None:
         raise ValueError(f"{odd}: is missing, unknown or not as geodp writes it")

@@ -213,15 +213,10 @@ def _read_tidied(data: Any, d: int) -> Tidied:
 
 
 def _read_outline(data: Any, d: int) -> Outline:
-    outline = Outline(
-        d,
-        tuple(
-            tuple(
-                tuple((whole(x, "tidied"), whole(y, "tidied")) for x, y in ring) for ring in rings
-            )
-            for rings in data
-        ),
-    )
+    def corners(ring: Any) -> tuple[tuple[int, int], ...]:
+        return tuple((whole(x, "tidied"), whole(y, "tidied")) for x, y in ring)
+
+    outline = Outline(d, tuple(tuple(map(corners, rings)) for rings in data))
     if not outline.polygon().is_valid:
         raise ValueError("tidied: its rings cross")
     return outline

@@ -192,9 +192,7 @@ def spelled(labels: NDArray[Any], ones: Flags, positive: Any = None) -> NDArray[
     if positive is not None and not one:
         one = [positive]
     pair = [*(zero or [_opposite(*one)]), *(one or [_opposite(*zero)])]
-    if labels.dtype.kind in "US":
-        return np.array(pair)
-    return np.array(pair, dtype=labels.dtype)
+    return np.array(pair, dtype=None if labels.dtype.kind in "US" else labels.dtype)
 
 
 def _opposite(label: Any) -> Any:
@@ -226,9 +224,7 @@ def check_points(X: ArrayLike, d: int, dimensions: int = 2, bounds: Bounds | Non
     TypeError
         If X is a sparse matrix, or holds objects that are no numbers.
     """
-    refuse_sparse(X)
-    if type(X) is not np.ndarray:
-        refuse_swapped(X)
+    _refuse_odd(X)
     if bounds is None and type(X) is not np.ndarray and has_geometry(X):
         raise ValueError("points of geopandas need bounds=(west, south, east, north), public ones")
     points = _as_numbers(_array(X) if bounds is None else coordinates(X, bounds))
@@ -312,9 +308,7 @@ def check_examples(
     TypeError
         As :func:`check_points`.
     """
-    refuse_sparse(X)
-    if type(X) is not np.ndarray:
-        refuse_swapped(X)
+    _refuse_odd(X)
     # the labels first: what is wrong with them is told even of points that cannot be used
     plain: Any = X if type(X) is np.ndarray or has_geometry(X) else unmasked(X)
     labels = check_labels(y, len(plain) if plain.ndim else 0, positive)
@@ -347,16 +341,13 @@ def _refuse_rows(wrong: Flags, points: NDArray[Any], what: str) -> None:
         raise ValueError(f"row {row}: ({', '.join(map(str, points[row]))}) {what}")
 
 
-def refuse_sparse(X: object) -> None:
-    """Refuse scipy's sparse matrices and arrays, which numpy takes for single objects.
-
-    Raises
-    ------
-    TypeError
-        If X is one.
-    """
+def _refuse_odd(X: ArrayLike) -> None:
+    """Refuse scipy's sparse matrices and arrays, which numpy takes for single objects (TypeError),
+    and data frames whose columns are named in the other order (ValueError)."""
     if hasattr(X, "tocsr") and hasattr(X, "toarray"):
         raise TypeError("Sparse data was passed for X, but dense data is required: use toarray()")
+    if type(X) is not np.ndarray:
+        refuse_swapped(X)
 
 
 def column_names(X: object) -> NDArray[np.object_] | None:

@@ -180,12 +180,9 @@ class LearnedShape:
         if clipped := self.clipped_to:
             fields["clipped_to"] = clipped
         if support := support_words(self.release):
-            there = (
-                ""
-                if support_shape(self.release) is None
-                else "; feature support: where there were enough"
-            )
-            fields["support"] = support + there
+            if support_shape(self.release) is not None:
+                support += "; feature support: where there were enough"
+            fields["support"] = support
         return fields
 
     def member(self) -> dict[str, Any]:

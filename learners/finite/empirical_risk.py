@@ -164,12 +164,11 @@ class _LeastLoss(WithParameters):
         rows, targets = unmasked(X), unmasked(y)
         if rows.ndim == 0 or targets.ndim == 0 or len(rows) != len(targets):
             raise ValueError("X and y must hold the same examples: as many rows of each")
-        whole = own.levels is None
         bound = own.levels or own.bound
         check_sums(n := len(rows), bound)
         sums = own._sum(rows, targets, bound)
         choice, more = chosen(own, sums, bound)
-        losses = sums / (max(1, n) * (1 if whole else bound))
+        losses = sums / (max(1, n) * (own.levels or 1))
         self.diagnostics_ = ErmDiagnostics(n, float(losses[choice.index]), float(losses.min()))
         parameters = (("hypotheses", len(sums)), ("bound", bound), ("levels", own.levels), *more)
         self.release_: ErmRelease = choice.release(self, parameters)

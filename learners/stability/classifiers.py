@@ -123,6 +123,11 @@ def plan_for(
     return plan(model.epsilon, model.delta, **chosen, private=private)
 
 
+#: Labels and classes to train on; the tests of queries, their budget, and what a failed one is
+#: called and how many queries there are of it.
+_Asked = tuple[NDArray[Any], NDArray[Any], type[Queries], SparseVectorBudget, tuple[str, int]]
+
+
 class ChunkClassifier(WithParameters, ABC, Generic[Queries]):
     """A learner that trains any base on chunks, and is asked afterwards.
 
@@ -147,11 +152,8 @@ class ChunkClassifier(WithParameters, ABC, Generic[Queries]):
     workers: int = 1
 
     @abstractmethod
-    def _asked(
-        self, labels: NDArray[Any], private: bool
-    ) -> tuple[NDArray[Any], NDArray[Any], type[Queries], SparseVectorBudget, tuple[str, int]]:
-        """Labels and classes to train on, checked; the tests of queries, their budget, and what a
-        failed one is called and how many queries there are of it."""
+    def _asked(self, labels: NDArray[Any], private: bool) -> _Asked[Queries]:
+        """What a run is asked for, labels and parameters checked."""
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train a model on each chunk; nothing is published yet.
@@ -267,11 +269,7 @@ class StableQueryClassifier(ChunkClassifier[StableQueries], after={"chunks": ["c
 
     classes: ArrayLike = (0, 1)
 
-    def _asked(
-        self, labels: NDArray[Any], private: bool
-    ) -> tuple[
-        NDArray[Any], NDArray[Any], type[StableQueries], SparseVectorBudget, tuple[str, int]
-    ]:
+    def _asked(self, labels: NDArray[Any], private: bool) -> _Asked[StableQueries]:
         classes = check_classes(self.classes)
         _refuse_labels(~np.isin(labels, classes), labels, f"among the classes {classes}")
         budget = plan_for(self, plan_sparse_vector, private)
@@ -352,9 +350,7 @@ class StableSoftClassifier(ChunkClassifier[SoftQueries], after={"halts": ["width
 
     width: float = 0.1
 
-    def _asked(
-        self, labels: NDArray[Any], private: bool
-    ) -> tuple[NDArray[Any], NDArray[Any], type[SoftQueries], SparseVectorBudget, tuple[str, int]]:
+    def _asked(self, labels: NDArray[Any], private: bool) -> _Asked[SoftQueries]:
         check_width(self.width)
         _refuse_labels(~((labels >= 0) & (labels <= 1)), labels, "in [0, 1]")
         budget = plan_for(self, plan_soft_queries, private)

@@ -192,17 +192,15 @@ def soft_sizes(
     part = beta / 3
     lead = 2 * (budget.margin + budget.slip(part) + 2)
     log = math.log(queries / part)
-    best = None
-    for step in range(1, 20):
-        share = step / 64
+
+    def sizes(share: float) -> tuple[int, int]:
         each = math.ceil(8 * stable**2 / (share * width**2))
         # K - 2 O >= lead, a quadratic in the root of K; and O < K / 3
         kept = 1 - 2 * share
         root = (math.sqrt(2 * log) + math.sqrt(2 * log + 4 * kept * lead)) / (2 * kept)
-        chunks = math.ceil(max(root**2, log / (2 * (1 / 3 - share) ** 2))) + 1
-        if best is None or chunks * each < best[0] * best[1]:
-            best = chunks, each
-    assert best is not None
+        return math.ceil(max(root**2, log / (2 * (1 / 3 - share) ** 2))) + 1, each
+
+    best = min((sizes(step / 64) for step in range(1, 20)), key=math.prod)
     examples = examples_of_chunks(*best, part)
     return QuerySizes(queries, halts, *best, examples)
 

@@ -204,9 +204,8 @@ def check_base(base: Any) -> None:
     ValueError
         Unless base has `fit` and `predict`, or is a factory.
     """
-    if isinstance(base, type) or (callable(base) and not hasattr(base, "fit")):
-        return
-    if not (hasattr(base, "fit") and hasattr(base, "predict")):
+    factory = isinstance(base, type) or (callable(base) and not hasattr(base, "fit"))
+    if not factory and not (hasattr(base, "fit") and hasattr(base, "predict")):
         raise ValueError(
             f"the base learner must have fit and predict, or be a factory of such: {base!r}"
         )
