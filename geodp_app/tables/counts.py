@@ -36,6 +36,7 @@ from geodp_app.tables.query import (
     edge_expression,
     label_values,
     load_ibis,
+    row_values,
 )
 from geodp_app.tables.source import (
     DROPPED,
@@ -131,15 +132,15 @@ def read_counts(
             with _clear_errors(source, rows=True, above=head.lines - 1):
                 comma, operations = head.delimiter != ",", load_ibis().expr.operations
                 knows_nan = connection.has_operation(operations.IsNan)
-                how = {"knows_nan": knows_nan, "comma": comma}
                 different = table.select(label=table[found.examples[2]]).distinct()
                 values = _label_values(connection, different)
                 said = label_values(values, asked.labels, comma=comma)
-                asking = count_expression(table, found, frame, asked, said, bits=bits, **how)
+                read = row_values(table, found, said, knows_nan=knows_nan, comma=comma)
+                how = {"knows_nan": knows_nan, "bits": bits}
+                asking = count_expression(table, found, frame, asked, read, **how)
                 keys, amounts = _groups(connection, asking)
                 if edges and not found.on_grid:
-                    asking = edge_expression(table, found, frame, said, **how)
-                    met, _ = _groups(connection, asking)
+                    met, _ = _groups(connection, edge_expression(table, found, frame, read))
                     tight = bool(np.bitwise_or.reduce(met) == 15)  # all four
         left = np.isin(-keys, DROPPED) & (asked.unusable == "drop")
         dropped = int(amounts[left].sum()) // asked.rows  # each person is there so many times

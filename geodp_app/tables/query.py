@@ -47,24 +47,22 @@ def count_expression(
     columns: TableColumns,
     frame: Frame,
     options: PointOptions,
-    said: LabelValues,
+    read: RowValues,
     *,
-    knows_nan: bool = True,
-    bits: int = 64,
-    comma: bool = False,
+    knows_nan: bool,
+    bits: int,
 ) -> Any:
     """What the engine computes: columns key and amount.
 
     Rows without a usable label or place that are to be dropped stand beside the others, of no
-    person.  A person who has fewer rows than are asked for has these in turn.  `said`: what the
-    labels say.  `knows_nan`: whether the engine has NaN and a test for it.  `bits`: of the
-    narrowest floating-point numbers that files have for persons.  `comma`: whether numbers may have
-    a comma for a point.  Returns one row for each key, 2 (x (d + 1) + y) + label, or minus the
-    number of a fault.
+    person.  A person who has fewer rows than are asked for has these in turn.  `read`: what
+    :func:`row_values` makes of the rows.  `knows_nan`: as there.  `bits`: of the narrowest
+    floating-point numbers that files have for persons.  Returns one row for each key,
+    2 (x (d + 1) + y) + label, or minus the number of a fault.
     """
     ibis = load_ibis()
     drop, rows = options.unusable == "drop", options.rows
-    values, nans = _values(table, columns, said, knows_nan=knows_nan, comma=comma)
+    values, nans = read
     key = _row_key(values, nans, columns, frame, drop=drop)
     if columns.person is None:
         keys = table.select(key=key)
@@ -110,19 +108,11 @@ def _several(lots: Any, rows: int, by: list[str]) -> Any:
     return chosen.select(lot=chosen.lot, times=rows // chosen.many + more)
 
 
-def edge_expression(
-    table: Any,
-    columns: TableColumns,
-    frame: Frame,
-    said: LabelValues,
-    *,
-    knows_nan: bool,
-    comma: bool,
-) -> Any:
+def edge_expression(table: Any, columns: TableColumns, frame: Frame, read: RowValues) -> Any:
     """Columns key and amount: on which edges of the bounds usable rows lie, a bit each, as
     :meth:`geometry.grid.Bounds.spanned_by` has it; the rest as :func:`count_expression`."""
     assert frame.bounds is not None
-    values, nans = _values(table, columns, said, knows_nan=knows_nan, comma=comma)
+    values, nans = read
     usable = _row_key(values, nans, columns, frame, drop=True) >= 0
     box, key = frame.bounds, 0
     edges = zip(values[:2] * 2, (*box.low, *box.high), box.size * 2, strict=True)
@@ -134,10 +124,15 @@ def edge_expression(
     return keys.group_by("key").agg(amount=keys.count())
 
 
-def _values(
+#: Of each row both coordinates as numbers and the label as 1 and 0, and which of them may be NaN.
+RowValues = tuple[list[Any], list[bool]]
+
+
+def row_values(
     table: Any, columns: TableColumns, said: LabelValues, *, knows_nan: bool, comma: bool
-) -> tuple[list[Any], list[bool]]:
-    """Both coordinates as numbers and the label as 1 and 0, and which of them may be NaN."""
+) -> RowValues:
+    """What the columns hold of each row; `said`: what the labels say; `knows_nan`: whether the
+    engine has NaN and a test for it; `comma`: whether numbers may have a comma for a point."""
     first, second, label = (table[name] for name in columns.examples)
     values = [_number(first, comma), _number(second, comma), _label(label, said)]
     return values, [knows_nan and value.type().is_floating() for value in values]

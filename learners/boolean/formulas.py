@@ -24,7 +24,7 @@ apart.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
@@ -356,13 +356,12 @@ class BooleanLearner(WithParameters, ABC):
     def _keep(
         self,
         learner: BooleanLearner,
-        steps: Iterable[LiteralRelease],
+        released: Sequence[LiteralRelease],
         d: int,
         parameters: tuple[tuple[str, Any], ...],
         privacy: PrivacySpent | None,
     ) -> None:
         """Set the release of a learner's complete run, and what it learned of its examples."""
-        released = tuple(steps)
         self._take(vars(learner))
         self.release_: FormulaRelease = FormulaRelease(
             learner=type(self).__name__,

@@ -176,14 +176,6 @@ def _check_tidied(steps: tuple[TileStep, ...]) -> tuple[TileStep, ...]:
     return steps
 
 
-def _check_counts(steps: tuple[TileStep, ...], privacy: PrivacySpent | None) -> None:
-    counted = sum(step.count is not None for step in steps)
-    if counted not in (0, len(steps)):
-        raise ValueError("count: all tiles have one, or none has")
-    if counted and (privacy is None or privacy.charge("tile counts") is None):
-        raise ValueError("count: the privacy statement does not say what it cost")
-
-
 # -- kinds ---------------------------------------------------------------------------------
 
 
@@ -219,8 +211,12 @@ def _write_tiles(release: TilesRelease) -> dict[str, Any]:
 def _read_tiles(data: dict[str, Any], common: dict[str, Any]) -> TilesRelease:
     d, lattice = whole(data["grid"], "grid"), read_lattice(data, "side")
     tiles = _check_tidied(tuple(tile_from_dict(part, d, lattice) for part in data["tiles"]))
-    _check_counts(tiles, common["privacy"])
     support, privacy = None, common["privacy"]
+    counted = sum(step.count is not None for step in tiles)
+    if counted not in (0, len(tiles)):
+        raise ValueError("count: all tiles have one, or none has")
+    if counted and (privacy is None or privacy.charge("tile counts") is None):
+        raise ValueError("count: the privacy statement does not say what it cost")
     if "support" in data:
         support = _read_support(data["support"], d, privacy)
     elif privacy is not None and privacy.charge("support counts") is not None:

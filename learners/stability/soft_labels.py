@@ -137,24 +137,19 @@ class SoftQueries:
         if self.queries_left == 0:
             raise ValueError(f"the budget is used up: all {self._most} queries have been asked")
         self._asked += 1
-        far = []
+        far, before = [], self._tests.halts_left
         value: float | None = None
         used: Bins | None = None
-        failed = 0
         for bins in BINS:
             counts, middles = bin_counts(predictions, width, bins)
             first, distance = int(winners(counts[None])[0]), int(distances(counts[None])[0])
             far.append(distance)
-            if used is None and self._tests.halts_left:
-                if self._tests.test(distance):
-                    value, used = float(middles[first]), bins
-                else:
-                    failed += 1
-        release = SoftRelease(self._asked, value, width, used, failed, self._tests.halts_left)
-        spread = SoftDiagnostics(
-            far[0], far[1], float(predictions.mean()), float(predictions.std())
-        )
-        return SoftRecord(release, spread)
+            if used is None and self._tests.halts_left and self._tests.test(distance):
+                value, used = float(middles[first]), bins
+        left = self._tests.halts_left
+        release = SoftRelease(self._asked, value, width, used, before - left, left)
+        spread = float(predictions.mean()), float(predictions.std())
+        return SoftRecord(release, SoftDiagnostics(far[0], far[1], *spread))
 
 
 def plan_soft_queries(
