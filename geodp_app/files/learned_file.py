@@ -53,7 +53,7 @@ from learners.core.learned_shape import LearnedShape
 from learners.core.releases import (
     ConicRelease,
     CoverRelease,
-    LiftedRelease,
+    PiecesRelease,
     Release,
     SharpenedRelease,
     TilesRelease,
@@ -254,14 +254,11 @@ def parts(release: Release) -> tuple[int, str]:
     """How many tiles or pieces it has, and what one of them is called."""
     if isinstance(release, ConicRelease):
         return len(release.conics), release.lattice.kind
-    if isinstance(release, LiftedRelease):
-        return len(release.pieces), "region"
-    if isinstance(release, CoverRelease):
-        return len(release.pieces), "piece"
-    if isinstance(release, SharpenedRelease):
-        return len(release.pieces), "triangle"
-    assert isinstance(release, TilesRelease)
-    return len(release.tiles), "tile"
+    if isinstance(release, TilesRelease):
+        return len(release.tiles), "tile"
+    assert isinstance(release, PiecesRelease | SharpenedRelease)
+    names = {"lifted": "region", "cover": "piece", "sharpened": "triangle"}
+    return len(release.pieces), names[release.kind]
 
 
 def parts_text(release: Release) -> str:

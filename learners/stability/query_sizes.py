@@ -114,8 +114,8 @@ def query_sizes(
         takes.
     """
     check_open_unit(alpha=alpha, beta=beta)
-    halts = min(math.floor(alpha * check_count("queries", queries)), MOST_MECHANISMS)
-    return _planned(vc, queries, halts, beta / 4, gamma, agnostic, privacy)
+    wrong = alpha * check_count("queries", queries)
+    return _planned(vc, queries, wrong, beta / 4, gamma, agnostic, privacy)
 
 
 def label_sizes(
@@ -143,8 +143,7 @@ def label_sizes(
         growth = math.log(2) * dimension.log2_growth(2 * m, vc) + math.log(4 / part)
         room, root = alpha - 3 * growth / m, math.sqrt(growth / m)
         wrong = (math.sqrt(room) - root) ** 2 / 2 if room > root**2 else 0.0
-    halts = min(math.floor(wrong * m), MOST_MECHANISMS)
-    return _planned(vc, m, halts, part, gamma, agnostic, privacy)
+    return _planned(vc, m, wrong * m, part, gamma, agnostic, privacy)
 
 
 def soft_width(alpha: float) -> float:
@@ -208,18 +207,19 @@ def soft_sizes(
 def _planned(
     vc: int,
     queries: int,
-    halts: int,
+    wrong: float,
     part: float,
     gamma: float,
     agnostic: bool,
     privacy: dict[str, Any],
 ) -> QuerySizes | None:
-    """Chunks, and examples of each, of models that err by gamma and as much more as so many halts
-    allow; None if they allow none."""
+    """Chunks, and examples of each, of models that err by gamma and as much more as so many wrong
+    answers, or halts, allow; None if they allow none."""
     if not 0 <= gamma < 1:
         raise ValueError(f"gamma must lie in [0, 1), got {gamma}")
     if gamma and not agnostic:
         raise ValueError(f"some concept errs nowhere unless agnostic: gamma is 0, got {gamma}")
+    halts = min(math.floor(wrong), MOST_MECHANISMS)
     spread = math.sqrt(queries * math.log(1 / part) / 2)
     excess = (halts / 3 - spread) / queries - gamma
     if excess <= 1e-9:

@@ -127,8 +127,8 @@ def least_margin(bound: Callable[[int], float], most: float) -> int:
 class SparseVectorBudget:
     """What one run may spend, fixed before it starts by public numbers alone.
 
-    m `queries` are tested at most, and T `halts` of the tests may fail, each at a cost of
-    `epsilon0`; the scales are those of the integer Laplace noise, `margin` is w.
+    m `queries` are tested at most, and T `halts` of the tests may fail, each at the cost that
+    `spent` charges; the scales are those of the integer Laplace noise, `margin` is w.
     """
 
     queries: int
@@ -136,7 +136,6 @@ class SparseVectorBudget:
     threshold_scale: Fraction
     query_scale: Fraction
     margin: int
-    epsilon0: float
     spent: PrivacySpent
 
     def slip(self, beta: float) -> int:
@@ -210,7 +209,7 @@ def plan_sparse_vector(
         scale = noise_scale(epsilon0, 3)
         left = (1 - share) * delta / most * (1 - GIVEN_UP)
         margin = least_margin(lambda w: difference_tail(scale, scale, w), left)
-        return SparseVectorBudget(m, most, scale, scale, margin, epsilon0, spent(epsilon0=epsilon0))
+        return SparseVectorBudget(m, most, scale, scale, margin, spent(epsilon0=epsilon0))
 
     return min(map(tight, (0.0, 0.5)), key=lambda budget: budget.margin)
 
@@ -227,9 +226,7 @@ def _printed(
             f"the printed constants do not give (epsilon, delta) = ({epsilon}, {delta}) with "
             f"{halts} halts: use constants='tight'"
         )
-    return SparseVectorBudget(
-        m, halts, scale, 2 * scale, margin, 2 * rate, spent(epsilon0=2 * rate)
-    )
+    return SparseVectorBudget(m, halts, scale, 2 * scale, margin, spent(epsilon0=2 * rate))
 
 
 class SparseVector:

@@ -176,7 +176,7 @@ def test_epochs_are_pure_and_compose_as_stated(epsilon: float, halts: int) -> No
     """Algorithm 1: any values that move by at most 1, in any direction."""
     budget = plan(epsilon, 1e-3, 3, halts)
     cost = float(1 / budget.threshold_scale + 2 / budget.query_scale)
-    assert cost <= budget.epsilon0
+    assert cost <= budget.spent.charges[0].each
     worst = 0.0
     base = budget.margin
     for first in itertools.product((base - 4, base, base + 3), repeat=3):
@@ -186,7 +186,7 @@ def test_epochs_are_pure_and_compose_as_stated(epsilon: float, halts: int) -> No
             for passes, p in law.items():
                 worst = max(worst, math.log(p / other[passes]) / max(1, passes.count(False)))
             spent = exact_delta(law, other, epsilon)  # type: ignore[arg-type]
-            assert spent <= optimal_delta(budget.epsilon0, halts, epsilon) + 1e-12
+            assert spent <= optimal_delta(budget.spent.charges[0].each, halts, epsilon) + 1e-12
     assert cost * 0.5 < worst <= cost + 1e-9
 
 
@@ -218,14 +218,10 @@ def test_stable_queries_keep_epsilon_and_delta_for_every_neighbour(epsilon, delt
 
 def test_a_smaller_margin_or_less_noise_breaks_it() -> None:
     budget = plan(1.0, 0.05, 2, 1)
-    small = SparseVectorBudget(
-        2, 1, budget.threshold_scale, budget.query_scale, 0, 1.0, budget.spent
-    )
+    small = SparseVectorBudget(2, 1, budget.threshold_scale, budget.query_scale, 0, budget.spent)
     law, other = (query_law((v, v), (0, 0), small) for v in (0, 1))
     assert exact_delta(law, other, 1.0) > 0.05
-    quiet = SparseVectorBudget(
-        2, 1, Fraction(3, 5), Fraction(3, 5), budget.margin, 5.0, budget.spent
-    )
+    quiet = SparseVectorBudget(2, 1, Fraction(3, 5), Fraction(3, 5), budget.margin, budget.spent)
     w = budget.margin
     law, other = (query_law((0, 0), (w + 1 + x, w + 1 - x), quiet) for x in (0, 1))
     assert exact_delta(law, other, 1.0) > 0.05
