@@ -7,13 +7,13 @@ and answered is published: it goes to standard output, what is said besides to s
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from geodp_app.document.examples import Frame
+from geodp_app.progress import tell
 from geometry.errors import InputError
 from geometry.grid import BoundsError, GridMap
 from geometry.mask import Mask
@@ -51,13 +51,10 @@ def answer_questions(
     where = "x,y" if frame.bounds is None else "lon,lat"
     queries = model.private_models_.queries
 
-    def tell(text: str) -> None:
-        if not quiet:
-            print(f"geodp: {text}", file=sys.stderr, flush=True)
-
     tell(
-        f"points to be labelled, {where}, a line each: {queries.queries_left:,} at most, until "
-        f"{queries.halts_left:,} of them have no answer ({NO_ANSWER})"
+        f"geodp: points to be labelled, {where}, a line each: {queries.queries_left:,} at most, "
+        f"until {queries.halts_left:,} of them have no answer ({NO_ANSWER})",
+        quiet=quiet,
     )
     for number, line in enumerate(until_cancelled(lines), start=1):
         if not line.strip():
@@ -70,13 +67,13 @@ def answer_questions(
                 continue
             (record,) = model.ask(point)
         except ValueError as error:
-            tell(f"line {number}: {error}; give {where}")
+            tell(f"geodp: line {number}: {error}; give {where}", quiet=quiet)
             continue
         value = record.release.value
         print(f"{asked},{NO_ANSWER if value is None else value}", flush=True)
         if not record.release.halts_left or not record.release.queries_left:
             what = "points may have no answer" if record.release.queries_left else "points"
-            tell(f"no more {what}: the budget is used up")
+            tell(f"geodp: no more {what}: the budget is used up", quiet=quiet)
             return
 
 

@@ -201,8 +201,7 @@ class Document:
     def set_within(self, mask: Mask | None) -> None:
         """Clip the learned shape to a mask where it is shown and exported; None for no more.
         Raises InputError if the mask cannot be placed on the grid, or nothing of it lies there."""
-        label = "clip no more" if mask is None else f"clip to {mask.name}"
-        self.change(label, within=mask)
+        self.change("clip no more" if mask is None else f"clip to {mask.name}", within=mask)
 
     def set_ledger(self, path: str | None) -> None:
         """Enter the runs on imported examples in a ledger; None for none."""
@@ -210,8 +209,7 @@ class Document:
 
     def set_k_drawn(self, on: bool) -> None:
         """Let k follow the drawing, or keep it as it is."""
-        label = "take k from the drawing" if on else "keep k"
-        self.change(label, k_drawn=on)
+        self.change("take k from the drawing" if on else "keep k", k_drawn=on)
 
     def set_grid(self, grid: int) -> None:
         """Another grid size: the drawing and the dabs are scaled, examples dropped; raises

@@ -29,7 +29,7 @@ import shapely
 from assets import asset_path
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.files.gdal_layers import layer_files
-from geodp_app.files.strict_reading import one_line
+from geodp_app.files.strict_reading import damage_in, one_line
 from geodp_app.files.writing import NewFile, advice, check_kept
 from geodp_app.formatting import counted
 from geometry.arrays import Ints
@@ -306,10 +306,8 @@ def read_learned(path: Path) -> LearnedFile:
         if not target.parts:
             raise InputError(f"{path}: no polygons in it")
         return LearnedFile(path, target, None)
-    try:
+    with refusals(path), damage_in("geodp.release", (ValueError,)):
         release = release_from_dict(data)
-    except ValueError as error:
-        raise InputError(f"{path}: geodp.release: {one_line(error)}") from None
     if not isinstance(release, Release):
         raise InputError(f"{path}: geodp.release: a {release.kind}, which is no shape of the plane")
     if target.grid is not None and target.grid != release.d:

@@ -53,7 +53,7 @@ from geodp_app.files.import_rows import (
 )
 from geometry.arrays import Floats
 from geometry.crs import LONLAT, CrsError, canonical_crs
-from geometry.errors import InputError, printable, refusals
+from geometry.errors import InputError, file_errors, printable, refusals
 from geometry.geojson_reading import MAX_BYTES as MAX_MAP, RECORD, SEQUENCES, short
 from geometry.gis_files import LAYER_ENDINGS, PARQUET
 from geometry.grid import Bounds
@@ -164,7 +164,7 @@ def _is_pipe(name: str) -> bool:
 
 def _whole(name: str, most: int, *, whole: bool = True) -> bytes:
     """A file's bytes, or with `whole` off the first of them."""
-    try:
+    with file_errors(name), refusals(f"{name}: cannot be read"):  # a NUL in the name
         if name == "-":
             data = sys.stdin.buffer.read(most + 1)
         else:
@@ -172,9 +172,6 @@ def _whole(name: str, most: int, *, whole: bool = True) -> bytes:
                 small = 0 < os.fstat(file.fileno()).st_size <= most
                 # a limit sets its whole size aside: only for pipes, devices and what is too large
                 data = file.read() if small else file.read(most + whole)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{name}: cannot be read: {reason}") from None
     if whole and len(data) > most:
         raise InputError(f"{name}: larger than {most:,} bytes")
     return data

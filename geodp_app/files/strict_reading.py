@@ -85,10 +85,8 @@ class Archive:
     def __init__(self, file: IO[bytes], limits: Mapping[str, int]) -> None:
         self._limits = limits
         _check_end(file)
-        try:
+        with damage_in("is a damaged zip archive", ZIP_FAULTS):
             self._zip = zipfile.ZipFile(file)
-        except ZIP_FAULTS as error:
-            raise DamagedFileError(f"is a damaged zip archive: {one_line(error)}") from None
         self._members: dict[str, zipfile.ZipInfo] = {}
         for member in self._zip.infolist():
             if member.filename in self._members:
@@ -122,11 +120,8 @@ class Archive:
             raise DamagedFileError(f"is squeezed more than {_MAX_RATIO} times")
         if member.compress_type not in _METHODS:
             raise DamagedFileError(f"is damaged: squeezed in an odd way ({member.compress_type})")
-        try:
-            with self._zip.open(member) as stream:
-                data = b"".join(iter(lambda: stream.read(_BITE), b""))
-        except ZIP_FAULTS as error:
-            raise DamagedFileError(f"is damaged: {one_line(error)}") from None
+        with damage_in("is damaged", ZIP_FAULTS), self._zip.open(member) as stream:
+            data = b"".join(iter(lambda: stream.read(_BITE), b""))
         if len(data) != size:
             raise DamagedFileError("ends too early")
         return data

@@ -297,8 +297,7 @@ class LearnedShape:
         if self.privacy is None or not self.privacy.private:
             text = f"{statement} Do not publish it as if it were."
             statement = f'<strong style="color:#C44500">{text}</strong>'
-        in_space = getattr(self.release.lattice, "dimensions", 2) == 3
-        picture = "" if in_space else self._picture()
+        picture = "" if getattr(self.release.lattice, "dimensions", 2) == 3 else self._picture()
         about = f"{escape(self.release.learner)}, {escape(where)}"
         return f"<div>{picture}<div>{about}</div><div>{statement}</div></div>"
 
