@@ -89,7 +89,9 @@ def query_sizes(
     beta: float,
     gamma: float = 0.0,
     agnostic: bool = False,
-    **privacy: Any,
+    epsilon: float,
+    delta: float,
+    **others: Any,
 ) -> QuerySizes | None:
     """Theorems 4.3 and 4.4: at most alpha m of m queries are answered wrong or not at all.
 
@@ -109,12 +111,12 @@ def query_sizes(
         Error of the best concept, in [0, 1); 0 unless `agnostic`.
     agnostic : bool
         Whether labels need not be those of a concept.
-    **privacy :
-        epsilon, delta and what else :func:`learners.stability.stable_queries.plan_sparse_vector`
-        takes.
+    epsilon, delta, others :
+        As of :func:`learners.stability.stable_queries.plan_sparse_vector`.
     """
     check_open_unit(alpha=alpha, beta=beta)
     wrong = alpha * check_count("queries", queries)
+    privacy = {"epsilon": epsilon, "delta": delta, **others}
     return _planned(vc, queries, wrong, beta / 4, gamma, agnostic, privacy)
 
 
@@ -126,7 +128,9 @@ def label_sizes(
     beta: float,
     gamma: float = 0.0,
     agnostic: bool = False,
-    **privacy: Any,
+    epsilon: float,
+    delta: float,
+    **others: Any,
 ) -> QuerySizes | None:
     """Theorems 4.6 and 4.7: what is learned from m answers errs by at most alpha on new points.
 
@@ -143,6 +147,7 @@ def label_sizes(
         growth = math.log(2) * dimension.log2_growth(2 * m, vc) + math.log(4 / part)
         room, root = alpha - 3 * growth / m, math.sqrt(growth / m)
         wrong = (math.sqrt(room) - root) ** 2 / 2 if room > root**2 else 0.0
+    privacy = {"epsilon": epsilon, "delta": delta, **others}
     return _planned(vc, m, wrong * m, part, gamma, agnostic, privacy)
 
 
@@ -159,7 +164,9 @@ def soft_sizes(
     stable: float,
     alpha: float,
     beta: float,
-    **privacy: Any,
+    epsilon: float,
+    delta: float,
+    **others: Any,
 ) -> QuerySizes | None:
     """Theorem 5.14: m predictions within alpha of those that are expected of one model.
 
@@ -178,8 +185,8 @@ def soft_sizes(
         pass of gradient descent by S = n0 steps of eta, eta n0 / 2.
     alpha, beta : float
         In (0, 3/4] and (0, 1).
-    **privacy :
-        epsilon, delta and others, as of :func:`learners.stability.soft_labels.plan_soft_queries`.
+    epsilon, delta, others :
+        As of :func:`learners.stability.soft_labels.plan_soft_queries`.
     """
     check_open_unit(alpha=alpha, beta=beta)
     if not stable > 0:
@@ -187,7 +194,7 @@ def soft_sizes(
     if alpha > 0.75:
         return None
     width = soft_width(alpha)
-    budget = plan_soft_queries(queries=queries, halts=halts, **privacy)
+    budget = plan_soft_queries(queries=queries, halts=halts, epsilon=epsilon, delta=delta, **others)
     part = beta / 3
     lead = 2 * (budget.margin + budget.slip(part) + 2)
     log = math.log(queries / part)
