@@ -448,9 +448,11 @@ class WindowRecovery(QObject):
         return True
 
     def save_beside(self) -> None:
-        """The same, as the work is now, while the window goes on."""
+        """The same, as the work is now, while the window goes on; forget it if it is saved."""
         if self._files.document.history.dirty:
             self.beside.submit(_SAVE, self._keeping())
+        else:
+            self.forget()
 
     def _keeping(self) -> Callable[[Callable[[], bool]], object]:
         """What keeps the work as it is now: of the window a thread gets nothing but values."""

@@ -609,6 +609,23 @@ def test_what_is_saved_elsewhere_while_it_is_kept_is_kept_no_more(qtbot, tmp_pat
         assert not list((tmp_path / "recovery").rglob("*.geodp"))
 
 
+def test_work_that_is_undone_to_what_was_saved_is_kept_no_more(qtbot, tmp_path, monkeypatch):
+    def kept() -> list[Path]:
+        return list((tmp_path / "recovery").rglob("*.geodp"))
+
+    monkeypatch.setattr(window_files, "PAUSE", 1)
+    with open_window(tmp_path) as window:
+        window.document.open_example("tri")
+        assert window.files.save_to(tmp_path / "tri.geodp")
+        window.document.change("rename", name="other")
+        qtbot.waitUntil(lambda: kept() != [])
+        action(window, "undo")
+        assert not window.isWindowModified()
+        qtbot.waitUntil(lambda: kept() == [])
+        window.document.change("rename", name="other")
+        qtbot.waitUntil(lambda: kept() != [])
+
+
 def test_a_request_that_was_called_off_writes_nothing(tmp_path: Path) -> None:
     kept = autosave.Autosave(tmp_path)
     assert kept.save(Document().work, None, called_off=lambda: True) is None
