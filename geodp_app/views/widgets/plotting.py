@@ -119,8 +119,8 @@ class PlaneAxis(pg.AxisItem):  # type: ignore[misc]
         self._grid = 1
         self._bounds: Bounds | None = None
         self.enableAutoSIPrefix(False)
-        # a number at the end of the axis would be cut by the plane's border
-        self.setStyle(hideOverlappingLabels=True)
+        # a number at the end of the axis would be cut by the plane's border of so many pixels
+        self.setStyle(hideOverlappingLabels=-4)
 
     def set_frame(self, grid: int, bounds: Bounds | None) -> None:
         """What the coordinates mean."""
