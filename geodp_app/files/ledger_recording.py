@@ -7,6 +7,7 @@ run.  Simulated examples are nobody's, and are in no ledger.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -202,12 +203,14 @@ def ledger_of_session(work: Work, path: str | os.PathLike[str]) -> str | None:
         return work.ledger
     if work.ledger is None:
         return beside(path)
-    moved, past = beside(path, name=Path(work.ledger).name), {one.privacy.run for one in work.spent}
-    try:
-        entered = {entry.run for entry in Ledger(moved or work.ledger).state().entries}
-    except InputError:  # it says what is wrong with it when it is to be used
-        return moved or work.ledger
-    return work.ledger if past and past.isdisjoint(entered) else moved or work.ledger
+    moved = beside(path, name=Path(work.ledger).name)
+    if moved is None:
+        return work.ledger
+    past = {one.privacy.run for one in work.spent}
+    with contextlib.suppress(InputError):  # what is wrong with it is told when it is to be used
+        if past and past.isdisjoint(entry.run for entry in Ledger(moved).state().entries):
+            return work.ledger
+    return moved
 
 
 def ledger_of_work(work: Work) -> Ledger | None:
